@@ -6,6 +6,15 @@
 use std::fs;
 use std::process::Command;
 
+use bevy_radiosity::Device;
+use bevy_radiosity::bake::{BakeSettings, RelightPatches, Unobserved, run_on};
+use bevy_radiosity::builtin_scenes;
+use bevy_radiosity::progress::Unmonitored;
+use bevy_radiosity::relight::{LiveLight, LivePanel, RelightInput, Relighter, UpdateSettings};
+use bevy_radiosity::scene::check::repair;
+use bevy_radiosity::scene::{Light, LightKind};
+use glam::Vec3;
+
 /// Record: one line for each case, with the BLAKE3 digest of its result.
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded_hashes.txt");
 
@@ -29,6 +38,36 @@ fn bake(scene: &str, more: &[&str], file: &str) -> String {
     digest(&[&bake[..], &["--seed", "1", "--backend", "cpu"], more].concat(), &format!("out/{file}"))
 }
 
+/// Returns the digest of the pages of a baked room after a lamp has come and a panel has been dimmed: after each update
+/// until nothing changes.
+fn relit() -> String {
+    let mut settings = BakeSettings { volume: None, relight: Some(RelightPatches(60)), ..BakeSettings::default() };
+    settings.layout.texels_per_meter = 2.0;
+    settings.solver.error = 0.3;
+    let scene = builtin_scenes::build("cornell_box").unwrap();
+    let baked = run_on(&Device::Cpu, repair(scene).0, &settings, &Unobserved).unwrap();
+    let (pages, precomputed) = ((baked.pages, settings.solver.content), baked.relight.unwrap());
+    let level = RelightInput::new(baked.scene, baked.world, &baked.layout, precomputed, pages, &Unmonitored).unwrap();
+    let panel = |surface| LivePanel { surface, emission: 0.5 * level.scene.material_of(surface).emission };
+    let panels: Vec<LivePanel> = level.scene.surface_ids().map(panel).collect();
+    let position = Vec3::new(-0.4, 0.3, 0.6);
+    let kind = LightKind::Point { position, intensity: Vec3::splat(10.0), radius: 0.0, range: f32::INFINITY };
+    let lamp = LiveLight { id: 1, light: Light { name: "lamp".to_owned(), kind }, is_excluded: false };
+    let mut relighter = Relighter::new(level);
+    relighter.set_lights(&[lamp], &panels);
+    let mut digest = blake3::Hasher::new();
+    loop {
+        let update = relighter.update(&UpdateSettings { rays: 2_000, ..UpdateSettings::default() });
+        let texels = (0..relighter.level().pages.len()).flat_map(|page| relighter.page(page));
+        texels.flat_map(|texel| texel.to_array()).for_each(|value| {
+            digest.update(&value.to_le_bytes());
+        });
+        if update.is_settled() {
+            return digest.finalize().to_hex().to_string();
+        }
+    }
+}
+
 /// Returns the lines of the record for the code as it is.
 fn results() -> Vec<String> {
     let mut lines = Vec::new();
@@ -38,6 +77,7 @@ fn results() -> Vec<String> {
         }
     }
     lines.push(format!("relight cornell_box: {}", bake("cornell_box", &["--relight", "60"], "relight.bin")));
+    lines.push(format!("relit cornell_box: {}", relit()));
     for integrator in INTEGRATORS {
         let render = ["render", "builtin:glass_and_mirrors", "-o", "out.exr", "--size", "64x36", "--samples", "4"];
         let digest = digest(&[&render[..], &["--integrator", integrator, "--backend", "cpu"]].concat(), "out.exr");
@@ -47,7 +87,7 @@ fn results() -> Vec<String> {
 }
 
 #[test]
-fn bakes_pictures_and_transport_have_the_recorded_bytes() {
+fn bakes_relit_pages_pictures_and_transport_have_the_recorded_bytes() {
     let results = results();
     if std::env::var_os("RADIOSITY_RECORD").is_some() {
         fs::write(RECORD, results.join("\n") + "\n").unwrap();

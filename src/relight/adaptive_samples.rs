@@ -5,9 +5,10 @@
 //! converges.
 
 use glam::Vec3;
-use rayon::prelude::*;
 
-use super::response::{Received, Receiving};
+use super::chunks::{self, MIN_RAYS};
+use super::receiving::Receiving;
+use super::response::Received;
 use crate::lights::OneLight;
 use crate::low_rank::Patches;
 use crate::scene::luminance;
@@ -18,57 +19,45 @@ const ROUNDS: [u32; 4] = [4, 16, 64, 256];
 /// Relative standard error at which a receiver has converged.
 const TOLERANCE: f32 = 0.02;
 
-/// Receivers per step.
-const CHUNK: usize = 512;
+/// Direct light with adaptive sampling.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AdaptiveSamples {
+    /// Irradiance of the receivers sampled so far, by row.
+    Partial {
+        light: Vec<Vec3>,
+        /// True for each row if no receiver of its patch was lit at its center. Empty before the first sample.
+        seems_dark: Vec<bool>,
+    },
+    /// All lit receivers, by row.
+    Complete(Vec<Received>),
+}
 
-/// Minimum number of receivers per thread.
-const MIN_CHUNK: usize = 64;
-
-/// Adaptive direct light of the receivers processed so far.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AdaptiveSamples {
-    processed: usize,
-    is_done: bool,
-    lit: Vec<Received>,
-    /// True for each row if no receiver of its patch was lit at its center.
-    seems_dark: Vec<bool>,
+impl Default for AdaptiveSamples {
+    fn default() -> Self {
+        Self::Partial { light: Vec::new(), seems_dark: Vec::new() }
+    }
 }
 
 impl AdaptiveSamples {
-    /// Returns true once all receivers have been processed.
-    pub fn is_done(&self) -> bool {
-        self.is_done
-    }
-
-    /// Returns the direct light of all lit receivers, by row, or `None` before all have been processed.
-    pub fn receivers(&self) -> Option<&[Received]> {
-        self.is_done.then_some(&*self.lit)
-    }
-
-    /// Processes the next receivers. `centers` are those that were lit at their centers. Returns the number of rays
-    /// traced, or the equivalent cost.
-    pub fn step(&mut self, centers: &[Received], light: Option<&OneLight>, receiving: &Receiving) -> u64 {
-        if self.processed == 0 {
-            self.seems_dark = seem_dark(centers, &receiving.level.precomputed.transport.patches);
+    /// Samples further receivers within a ray budget. `centers` are those that were lit at their centers. Returns the
+    /// number of rays traced, or the equivalent cost.
+    pub fn step(&mut self, centers: &[Received], source: Option<&OneLight>, receiving: &Receiving, budget: u64) -> u64 {
+        let Self::Partial { light, seems_dark } = self else { return 0 };
+        let Some(source) = source else {
+            *self = Self::Complete(Vec::new());
+            return MIN_RAYS;
+        };
+        if seems_dark.is_empty() {
+            *seems_dark = seem_dark(centers, &receiving.level.precomputed.transport.patches);
         }
-        let seems_dark = &self.seems_dark;
-        let all = receiving.level.precomputed.receivers.visible.len();
-        let end = if light.is_some() { (self.processed + CHUNK).min(all) } else { all };
-        let rows = (self.processed as u32..end as u32).into_par_iter().with_min_len(MIN_CHUNK);
-        let found: Vec<(Received, u64)> = light.map_or(Vec::new(), |light| {
-            rows.map(|row| {
-                let (light, rays) = mean(light, row, seems_dark[row as usize], receiving);
-                (Received { row, light }, rays)
-            })
-            .collect()
-        });
-        self.lit.extend(found.iter().map(|(received, _)| *received).filter(|received| received.light != Vec3::ZERO));
-        (self.processed, self.is_done) = (end, end == all);
-        if self.is_done {
-            self.seems_dark = Vec::new();
+        let count = receiving.level.precomputed.receivers.visible.len();
+        let mean = |row: u32| mean(source, row, seems_dark[row as usize], receiving);
+        let rays = chunks::extend(light, count, budget, MIN_RAYS, mean);
+        if light.len() == count {
+            let lit = (0..).zip(&*light).map(|(row, &light)| Received { row, light });
+            *self = Self::Complete(lit.filter(|received| received.light != Vec3::ZERO).collect());
         }
-        // Rejecting receivers takes time too.
-        found.iter().map(|(_, rays)| rays).sum::<u64>().max((CHUNK / 16) as u64)
+        rays
     }
 }
 

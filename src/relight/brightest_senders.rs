@@ -12,7 +12,8 @@ use core::f32::consts::FRAC_1_PI;
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
-use super::response::Receiving;
+use super::chunks::{self, MIN_RAYS};
+use super::receiving::Receiving;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Ray, Transmittance};
 use crate::lightmap::{ElementSampler, SurfacePoint};
@@ -41,13 +42,10 @@ const MIN_COSINES: f32 = 0.02;
 /// that of a ray falls with it. So rays win for far pairs that few hits sample.
 const EVEN: f32 = 0.6;
 
-/// Receivers per step.
-const CHUNK: usize = 512;
-
 /// Senders that a receiver can weigh in the time of one ray.
 const SENDERS_PER_RAY: usize = 64;
 
-/// Minimum number of receivers per thread.
+/// Minimum number of senders per thread.
 const MIN_CHUNK: usize = 32;
 
 /// Marks a row that is no bright element.
@@ -59,8 +57,7 @@ pub struct BrightestSenders {
     senders: Vec<Sender>,
     /// Index into `senders` for each row, or [`NONE`].
     places: Vec<u32>,
-    processed: usize,
-    /// Correction of each row.
+    /// Correction of each row processed so far.
     more: Vec<Correction>,
 }
 
@@ -121,27 +118,24 @@ impl BrightestSenders {
         let mut places = vec![NONE; radiosity.len()];
         (0..).zip(&bright).for_each(|(place, &row)| places[row as usize] = place);
         let senders = bright.iter().map(sender).collect();
-        Self { senders, places, processed: 0, more: vec![Correction::default(); radiosity.len()] }
+        let more = if bright.is_empty() { vec![Correction::default(); radiosity.len()] } else { Vec::new() };
+        Self { senders, places, more }
     }
 
     /// Returns true once all receivers have been processed.
     pub fn is_done(&self) -> bool {
-        self.senders.is_empty() || self.processed == self.more.len()
+        self.more.len() == self.places.len()
     }
 
-    /// Processes the next receivers. Returns the number of rays traced, or the equivalent cost.
-    pub fn step(&mut self, receiving: &Receiving) -> u64 {
-        let end = (self.processed + CHUNK).min(self.more.len());
+    /// Processes further receivers within a ray budget. Returns the number of rays traced, or the equivalent cost.
+    pub fn step(&mut self, receiving: &Receiving, budget: u64) -> u64 {
         let senders = self.senders.par_iter().with_min_len(MIN_CHUNK);
         let samplers: Vec<ElementSampler> = senders.map(|sender| receiving.sampler(sender.row)).collect();
-        let rows = (self.processed as u32..end as u32).into_par_iter().with_min_len(MIN_CHUNK);
-        let found: Vec<(Correction, u64)> = rows.map(|row| self.correction_of(row, &samplers, receiving)).collect();
-        for (more, (found, _)) in self.more[self.processed..end].iter_mut().zip(&found) {
-            *more = *found;
-        }
-        self.processed = end;
-        // Rejecting receivers takes time too.
-        found.iter().map(|(_, rays)| rays).sum::<u64>().max((CHUNK / 16) as u64)
+        let mut more = core::mem::take(&mut self.more);
+        let correction = |row: u32| self.correction_of(row, &samplers, receiving);
+        let rays = chunks::extend(&mut more, self.places.len(), budget, MIN_RAYS, correction);
+        self.more = more;
+        rays
     }
 
     /// Returns the correction of each receiver, by row.
@@ -281,7 +275,7 @@ mod tests {
     fn a_bright_spot_lights_what_is_far_from_it_evenly_and_all_of_its_light_arrives() {
         let level = room();
         let order = Order::new(&level.precomputed.transport.patches, &level.precomputed.receivers.visible);
-        let receiving = Receiving { level: &level, world: &*level.world, order: &order, is_spread: true };
+        let receiving = Receiving { level: &level, world: &*level.world, order: &order, lit: &level.scene };
         let center = &level.precomputed.receivers.center;
         let middle = Vec3::new(1.125, 0.0, 1.125);
         let spot = (0..center.len()).min_by(|&a, &b| center[a].distance(middle).total_cmp(&center[b].distance(middle)));
@@ -290,7 +284,7 @@ mod tests {
         let mut bright = BrightestSenders::of(&radiosity, &receiving);
         assert!(bright.senders.iter().map(|sender| sender.row as usize).eq(spot));
         while !bright.is_done() {
-            assert!(bright.step(&receiving) > 0);
+            assert!(bright.step(&receiving, 1) > 0);
         }
         let mut by_hits = vec![Vec3::ZERO; center.len()];
         level.precomputed.hits.gather(&radiosity, &mut by_hits);

@@ -5,7 +5,7 @@ use core::f32::consts::PI;
 use glam::Vec3;
 
 use super::input::RelightInput;
-use super::light::Light;
+use super::light::SmoothedLight;
 use super::order::Order;
 use super::response::LightResponse;
 use crate::low_rank::{BakedLightId, LowRank};
@@ -75,19 +75,19 @@ impl Distance {
     pub fn of<'a>(
         &self,
         transport: &LowRank,
-        light: &Light,
+        light: &SmoothedLight,
         by_patches: impl Iterator<Item = ByPatches<'a>>,
         (weights, order): (&[Vec3], &Order),
         scaled: &[(BakedLightId, Vec3)],
     ) -> f32 {
         let errors: f32 = by_patches.map(|change| self.error(&change, transport, weights, order)).sum();
-        let missing =
-            self.received(light.missing_patches().map(Vec3::abs)) + self.sum(light.missing_elements().map(Vec3::abs));
+        let SmoothedLight { patches, elements } = light;
+        let missing = self.received(patches.missing().map(Vec3::abs)) + self.sum(elements.missing().map(Vec3::abs));
         let distance = missing + errors;
         if distance <= 0.0 {
             return 0.0;
         }
-        let wanted = self.received(light.wanted_patches()) + self.sum(light.wanted_elements());
+        let wanted = self.received(patches.wanted()) + self.sum(elements.wanted());
         let of_scaled = |(light, change): &(BakedLightId, Vec3)| {
             self.contribution(*light).map_or(0.0, |(of_unit, _)| luminance(of_unit * *change))
         };

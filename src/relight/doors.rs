@@ -20,10 +20,10 @@ use super::colors::{Paint, painted, reflectance};
 use super::input::RelightInput;
 use super::lights::{Emitter, baked_lights, lit};
 use super::order::Order;
-use super::response::{LightResponse, Receiving};
+use super::receiving::Receiving;
+use super::response::{LightResponse, Received, rounds};
 use super::restricted_query::RestrictedQuery;
 use super::texel_mapping::{LazyTexelMapping, TexelMapping};
-use super::tracked_light::rounds;
 use crate::accel::{Preset, World};
 use crate::geometry::{Aabb, RayQuery, SurfaceId};
 use crate::low_rank::{Contributions, Followed, LowRank, MovedSurfaces, Precomputed};
@@ -107,16 +107,16 @@ impl Doors {
             tree: None,
             level,
         };
-        let receiving = doors.receiving(&*doors.level.world);
+        let (receiving, is_spread) = (doors.receiving(&*doors.level.world), doors.level.content == Content::Full);
         let mut direct = doors.direct.clone();
         for light in &doors.lights {
             let sampler = light.shape.sampler(&doors.lit);
-            let mut response = LightResponse::new(&receiving, rounds(&light.shape, false));
-            while !response.is_done(&doors.order) {
+            let mut response = LightResponse::new(light.shape, rounds(&light.shape, false), is_spread, &receiving);
+            while !response.is_done() {
                 monitor.check()?;
                 response.step(sampler.as_ref(), &receiving);
             }
-            response.add_direct(light.strength, &mut direct);
+            add_direct(&response, light.strength, &mut direct);
         }
         doors.direct = direct;
         Ok(doors)
@@ -233,7 +233,7 @@ impl Doors {
     }
 
     fn receiving<'a>(&'a self, world: &'a dyn RayQuery) -> Receiving<'a> {
-        Receiving { level: &self.level, world, order: &self.order, is_spread: self.level.content == Content::Full }
+        Receiving { level: &self.level, world, order: &self.order, lit: &self.lit }
     }
 
     fn has_moved(&self, door: &Door) -> bool {
@@ -290,9 +290,9 @@ impl Doors {
         for light in &self.lights {
             monitor.check()?;
             let rounds = rounds(&light.shape, shows_direct);
-            let mut change = LightResponse::dark(&before, rounds);
-            change.follow(light.shape.sampler(&self.lit).as_ref(), &before, &after);
-            change.add_direct(light.strength, &mut direct);
+            let mut change = LightResponse::dark(light.shape, rounds, shows_direct, &before);
+            change.follow(&before, &after);
+            add_direct(&change, light.strength, &mut direct);
         }
         Ok(direct)
     }
@@ -316,6 +316,11 @@ fn follow<'a>(
     let followed =
         if moved.boxes.is_empty() { Followed::default() } else { transport.to_mut().follow(moved, monitor)? };
     Ok((transport, followed))
+}
+
+/// Adds the direct irradiance of receivers, in lux by row.
+fn add_direct(response: &LightResponse, strength: Vec3, sums: &mut [Vec3]) {
+    response.receivers().iter().for_each(|&Received { row, light }| sums[row as usize] += light * strength);
 }
 
 /// Returns the indirect irradiance for a direct irradiance, both in lux by row.

@@ -13,10 +13,12 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::brightest_senders::BrightestSenders;
+use super::lights::Shape;
 use super::pages::Pages;
-use super::response::{LightResponse, Received, Receiving};
+use super::receiving::Receiving;
+use super::response::{LightResponse, Received};
+use super::tracked_light::{ResponseKind, TrackedLight};
 use super::unmapped_light::{UnmappedLight, UnmappedPoints};
-use crate::lights::OneLight;
 use crate::scene::luminance;
 
 /// Minimum number of elements per thread.
@@ -35,13 +37,31 @@ pub struct SweepContext<'a> {
     pub budget: u64,
 }
 
+/// Added or removed light to refine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Index of the tracked light.
+    pub light: usize,
+    pub kind: ResponseKind,
+    pub shape: Shape,
+    pub strength: Vec3,
+}
+
+/// Result of one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RefinementStep {
+    pub rays: u64,
+    /// True when the refined indirect light has changed.
+    pub is_news: bool,
+    /// True when the adaptive direct light has changed.
+    pub has_sampled: bool,
+}
+
 /// Refinement state of one light, or of several together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ElementRefinement {
     stage: Stage,
-    solve: Option<JacobiSolve>,
-    unmapped: Option<UnmappedLight>,
-    senders: Option<BrightestSenders>,
+    work: Work,
     /// Latest known indirect irradiance minus the patch solution, in lux by row, without `carried`. Empty before.
     beside: Vec<Vec3>,
     /// Irradiance by way of unmapped surfaces, before further bounces, in lux by row. Empty for none.
@@ -69,6 +89,16 @@ pub enum Stage {
     Done,
 }
 
+/// Unfinished work of the stage.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Work {
+    #[default]
+    None,
+    Solve(JacobiSolve),
+    Unmapped(UnmappedLight),
+    Senders(BrightestSenders),
+}
+
 /// Jacobi solve in progress, in lux by row.
 #[derive(Clone, Debug, PartialEq)]
 struct JacobiSolve {
@@ -87,10 +117,6 @@ impl Stage {
 }
 
 impl ElementRefinement {
-    pub fn stage(&self) -> Stage {
-        self.stage
-    }
-
     /// Returns the next stage, or `None` when complete.
     ///
     /// Removed light was baked from stored hits, noise included. So rays to bright elements are for added light only.
@@ -104,40 +130,53 @@ impl ElementRefinement {
         self.stage > Stage::First
     }
 
-    /// Marks adaptive sampling as complete.
-    pub fn set_sampled(&mut self) {
-        self.stage = Stage::Second;
-    }
-
-    /// Continues the refinement of some changes, each a strength and a response. Returns the number of rays, and
-    /// whether the result has changed.
-    pub fn step(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> (u64, bool) {
-        if self.stage == Stage::BrightestSenders {
-            self.trace_senders(changes, context)
-        } else {
-            (0, self.sweep(changes, context))
+    /// Continues the refinement of some parts of lights, by one sweep or within the ray budget.
+    pub fn step(&mut self, parts: &[Part], lights: &mut [TrackedLight], context: &SweepContext) -> RefinementStep {
+        if self.stage == Stage::AdaptiveSamples {
+            return RefinementStep { rays: self.sample(parts, lights, context), has_sampled: true, is_news: false };
         }
+        let response = |part: &Part| Some((part.strength, lights[part.light].response(part.kind)?));
+        let changes: Vec<(Vec3, &LightResponse)> = parts.iter().filter_map(response).collect();
+        let (rays, is_news) = match self.stage {
+            Stage::UnmappedLight => self.trace_unmapped(parts, context),
+            Stage::BrightestSenders => self.trace_senders(&changes, context),
+            _ => (0, self.sweep(&changes, context)),
+        };
+        RefinementStep { rays, is_news, has_sampled: false }
     }
 
-    /// Traces rays to unmapped surfaces. `changes` returns the lights with their strengths, for the first step. Returns
-    /// the number of rays, and whether light was added.
-    pub fn trace_unmapped<'a>(
-        &mut self,
-        changes: impl FnOnce() -> Vec<(Vec3, OneLight<'a>)>,
-        context: &SweepContext,
-    ) -> (u64, bool) {
+    /// Samples the direct light of lights adaptively. Returns the number of rays.
+    fn sample(&mut self, parts: &[Part], lights: &mut [TrackedLight], context: &SweepContext) -> u64 {
+        let (mut rays, mut is_fine) = (0, true);
+        for part in parts {
+            if let Some(response) = lights[part.light].response_mut(part.kind) {
+                rays += response.refine(&context.receiving, context.budget.saturating_sub(rays));
+                is_fine &= response.is_fine();
+            }
+        }
+        if is_fine {
+            self.stage = Stage::Second;
+        }
+        rays
+    }
+
+    /// Traces rays to unmapped surfaces. Returns the number of rays, and whether light was added.
+    fn trace_unmapped(&mut self, parts: &[Part], context: &SweepContext) -> (u64, bool) {
         let SweepContext { receiving, unmapped_points, budget, .. } = context;
         let mut rays = 0;
-        let mut unmapped = self.unmapped.take().unwrap_or_else(|| {
-            let (light, traced) = UnmappedLight::new(unmapped_points, &changes(), receiving);
-            rays = traced;
-            light
-        });
-        while rays < *budget && !unmapped.is_done() {
-            rays += unmapped.step(receiving);
-        }
+        let mut unmapped = match core::mem::take(&mut self.work) {
+            Work::Unmapped(unmapped) => unmapped,
+            _ => {
+                let light = |part: &Part| Some((part.strength, part.shape.sampler(receiving.lit)?));
+                let lights: Vec<_> = parts.iter().filter_map(light).collect();
+                let (unmapped, traced) = UnmappedLight::new(unmapped_points, &lights, receiving);
+                rays = traced;
+                unmapped
+            }
+        };
+        rays += unmapped.step(receiving, budget.saturating_sub(rays));
         if !unmapped.is_done() {
-            self.unmapped = Some(unmapped);
+            self.work = Work::Unmapped(unmapped);
             return (rays, false);
         }
         self.carried = unmapped.into_light();
@@ -147,22 +186,25 @@ impl ElementRefinement {
 
     /// Does one sweep. Returns true when that was the last.
     fn sweep(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> bool {
-        let Self { stage, solve, beside, carried, .. } = self;
-        let is_second = *stage == Stage::Second;
-        let JacobiSolve { direct, spread, light, swept } = solve.get_or_insert_with(|| {
-            let spread = spread(changes, context);
-            let mut light = spread.clone();
-            add(&mut light, beside, Vec3::ONE);
-            let mut direct = direct(changes, spread.len(), is_second);
-            add(&mut direct, carried, Vec3::ONE);
-            JacobiSolve { direct, spread, light, swept: 0 }
-        });
-        context.receiving.level.precomputed.hits.sweep(direct, light);
-        *swept += 1;
-        let is_last = *swept >= context.bounces + u32::from(is_second);
+        let is_second = self.stage == Stage::Second;
+        let mut solve = match core::mem::take(&mut self.work) {
+            Work::Solve(solve) => solve,
+            _ => {
+                let spread = spread(changes, context);
+                let (mut light, mut direct) = (spread.clone(), direct(changes, spread.len(), is_second));
+                add(&mut light, &self.beside, Vec3::ONE);
+                add(&mut direct, &self.carried, Vec3::ONE);
+                JacobiSolve { direct, spread, light, swept: 0 }
+            }
+        };
+        context.receiving.level.precomputed.hits.sweep(&solve.direct, &mut solve.light);
+        solve.swept += 1;
+        let is_last = solve.swept >= context.bounces + u32::from(is_second);
         if is_last {
-            *beside = light.iter().zip(&*spread).map(|(light, spread)| light - spread).collect();
-            (*stage, *solve) = (if is_second { Stage::BrightestSenders } else { Stage::UnmappedLight }, None);
+            self.beside = solve.light.iter().zip(&solve.spread).map(|(light, spread)| light - spread).collect();
+            self.stage = if is_second { Stage::BrightestSenders } else { Stage::UnmappedLight };
+        } else {
+            self.work = Work::Solve(solve);
         }
         is_last
     }
@@ -172,19 +214,19 @@ impl ElementRefinement {
     fn trace_senders(&mut self, changes: &[(Vec3, &LightResponse)], context: &SweepContext) -> (u64, bool) {
         let SweepContext { receiving, budget, .. } = context;
         let hits = &receiving.level.precomputed.hits;
-        let senders = self.senders.get_or_insert_with(|| {
-            let added: Vec<(Vec3, &LightResponse)> =
-                changes.iter().copied().filter(|(strength, _)| is_added(*strength)).collect();
-            let radiosity = hits.radiosity(&direct(&added, hits.len(), true), &vec![Vec3::ZERO; hits.len()]);
-            BrightestSenders::of(&radiosity, receiving)
-        });
-        let mut rays = 0;
-        while rays < *budget && !senders.is_done() {
-            rays += senders.step(receiving);
-        }
-        let Some(senders) = self.senders.take_if(|senders| senders.is_done()) else {
-            return (rays, false);
+        let mut senders = match core::mem::take(&mut self.work) {
+            Work::Senders(senders) => senders,
+            _ => {
+                let added = changes.iter().copied().filter(|(strength, _)| is_added(*strength));
+                let direct = direct(&added.collect::<Vec<_>>(), hits.len(), true);
+                BrightestSenders::of(&hits.radiosity(&direct, &vec![Vec3::ZERO; hits.len()]), receiving)
+            }
         };
+        let rays = senders.step(receiving, *budget);
+        if !senders.is_done() {
+            self.work = Work::Senders(senders);
+            return (rays, false);
+        }
         self.more = self.smoothed(&senders, changes, context);
         self.stage = Stage::Done;
         (rays, true)
@@ -238,10 +280,7 @@ fn direct(changes: &[(Vec3, &LightResponse)], rows: usize, is_fine: bool) -> Vec
     let mut direct = vec![Vec3::ZERO; rows];
     for (strength, response) in changes {
         let receivers = if is_fine { response.receivers() } else { response.first_known() };
-        receivers
-            .unwrap_or_default()
-            .iter()
-            .for_each(|&Received { row, light }| direct[row as usize] += strength * light);
+        receivers.iter().for_each(|&Received { row, light }| direct[row as usize] += strength * light);
     }
     direct
 }

@@ -71,6 +71,11 @@ impl RelightInput {
             texel_mapping: LazyTexelMapping::default(),
         })
     }
+
+    /// Returns true while stored contributions hold: there are some, and no surface is displaced or recolored.
+    pub(super) fn has_contributions(&self) -> bool {
+        !self.precomputed.contributions.lights.is_empty()
+    }
 }
 
 /// Returns true when a transport was precomputed for these elements: same count, and centers within 1 mm.

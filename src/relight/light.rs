@@ -19,35 +19,19 @@ pub struct Difference<'a> {
     pub edition: u64,
 }
 
-/// First-bounce radiosity of patches, and additional irradiance of elements.
+/// Light that follows a target: first-bounce radiosity of patches, and additional irradiance of elements.
 #[derive(Clone, Debug)]
-pub struct Light {
-    patches: Approach,
-    elements: Approach,
+pub struct SmoothedLight {
+    pub patches: Approach,
+    pub elements: Approach,
 }
 
-impl Light {
+impl SmoothedLight {
     /// Starts from the baked light.
     pub fn new(patches: usize) -> Self {
         let dark = vec![Vec3::ZERO; patches];
         let patches = Approach { wanted: dark.clone(), displayed: dark, ..Approach::default() };
         Self { patches, elements: Approach::default() }
-    }
-
-    /// Sets the target: radiosity of patches, and additional irradiance of elements in lux by row.
-    pub fn want(&mut self, patches: Vec<Vec3>, elements: Vec<Vec3>) {
-        self.patches.want(patches);
-        self.elements.want(elements);
-    }
-
-    /// Returns the shown radiosity of patches.
-    pub fn patches(&self) -> &[Vec3] {
-        &self.patches.displayed
-    }
-
-    /// Returns the shown additional irradiance of elements, or an empty slice for none.
-    pub fn elements(&self) -> &[Vec3] {
-        &self.elements.displayed
     }
 
     /// Moves the shown state toward the target. Returns whether patches and elements change.
@@ -59,31 +43,11 @@ impl Light {
     pub fn is_under_way(&self) -> bool {
         self.patches.is_under_way || self.elements.is_under_way
     }
-
-    /// Returns the target for patches.
-    pub fn wanted_patches(&self) -> impl Iterator<Item = Vec3> {
-        self.patches.wanted.iter().copied()
-    }
-
-    /// Returns the target for elements, or nothing for none.
-    pub fn wanted_elements(&self) -> impl Iterator<Item = Vec3> {
-        self.elements.wanted.iter().copied()
-    }
-
-    /// Returns the differences from the shown state of patches to their target, or nothing for none.
-    pub fn missing_patches(&self) -> impl Iterator<Item = Vec3> {
-        self.patches.missing()
-    }
-
-    /// Returns the differences from the shown state of elements to their target, or nothing for none.
-    pub fn missing_elements(&self) -> impl Iterator<Item = Vec3> {
-        self.elements.missing()
-    }
 }
 
 /// Values that approach a target step by step. An empty list counts as zeros.
 #[derive(Clone, Debug, Default)]
-struct Approach {
+pub struct Approach {
     wanted: Vec<Vec3>,
     displayed: Vec<Vec3>,
     /// Largest difference to the target since both were equal.
@@ -92,9 +56,25 @@ struct Approach {
 }
 
 impl Approach {
-    fn want(&mut self, wanted: Vec<Vec3>) {
+    /// Sets the target.
+    pub fn want(&mut self, wanted: Vec<Vec3>) {
         self.is_under_way |= self.wanted != wanted;
         self.wanted = wanted;
+    }
+
+    /// Returns the target.
+    pub fn wanted(&self) -> impl Iterator<Item = Vec3> {
+        self.wanted.iter().copied()
+    }
+
+    /// Returns the shown values.
+    pub fn displayed(&self) -> &[Vec3] {
+        &self.displayed
+    }
+
+    /// Returns the differences from the shown values to the target, or nothing for none.
+    pub fn missing(&self) -> impl Iterator<Item = Vec3> {
+        self.pairs().map(|(wanted, displayed)| wanted - displayed)
     }
 
     fn pairs(&self) -> impl Iterator<Item = (Vec3, Vec3)> {
@@ -117,10 +97,6 @@ impl Approach {
         }
         largest > 0.0
     }
-
-    fn missing(&self) -> impl Iterator<Item = Vec3> {
-        self.pairs().map(|(wanted, displayed)| wanted - displayed)
-    }
 }
 
 #[cfg(test)]
@@ -129,29 +105,33 @@ mod tests {
 
     #[test]
     fn light_comes_nearer_step_by_step_arrives_and_then_rests() {
-        let mut light = Light::new(2);
-        light.want(vec![Vec3::ONE, Vec3::ZERO], Vec::new());
-        assert_eq!(light.missing_patches().next(), Some(Vec3::ONE));
+        let mut light = SmoothedLight::new(2);
+        light.patches.want(vec![Vec3::ONE, Vec3::ZERO]);
+        assert_eq!(light.patches.missing().next(), Some(Vec3::ONE));
         assert_eq!(light.approach(0.5), [true, false]);
-        assert_eq!((light.patches()[0], light.missing_patches().next()), (Vec3::splat(0.5), Some(Vec3::splat(0.5))));
+        assert_eq!(
+            (light.patches.displayed()[0], light.patches.missing().next()),
+            (Vec3::splat(0.5), Some(Vec3::splat(0.5)))
+        );
         // 2^-10 is less than a thousandth.
         let steps = (1..20).filter(|_| light.approach(0.5)[0]).count();
-        assert_eq!((steps, light.patches()[0], light.is_under_way()), (10, Vec3::ONE, false));
+        assert_eq!((steps, light.patches.displayed()[0], light.is_under_way()), (10, Vec3::ONE, false));
     }
 
     #[test]
     fn what_elements_have_beside_patches_comes_and_goes_even_if_these_never_rest() {
-        let mut light = Light::new(1);
-        light.want(vec![Vec3::ONE], Vec::new());
+        let mut light = SmoothedLight::new(1);
+        light.patches.want(vec![Vec3::ONE]);
         light.approach(0.0);
-        light.want(vec![Vec3::ONE], vec![Vec3::splat(0.1); 4]);
-        assert_eq!(light.missing_elements().collect::<Vec<_>>(), [Vec3::splat(0.1); 4]);
+        light.elements.want(vec![Vec3::splat(0.1); 4]);
+        assert_eq!(light.elements.missing().collect::<Vec<_>>(), [Vec3::splat(0.1); 4]);
         assert_eq!((light.approach(0.0), light.is_under_way()), ([false, true], false));
-        assert!((light.elements()[3].x - 0.1).abs() < 1e-6);
+        assert!((light.elements.displayed()[3].x - 0.1).abs() < 1e-6);
+        light.elements.want(Vec::new());
         for step in 0..20 {
-            light.want(vec![Vec3::splat(2.0 + step as f32)], Vec::new());
+            light.patches.want(vec![Vec3::splat(2.0 + step as f32)]);
             light.approach(0.5);
         }
-        assert!(light.elements().is_empty() && light.is_under_way());
+        assert!(light.elements.displayed().is_empty() && light.is_under_way());
     }
 }

@@ -7,7 +7,6 @@ use glam::Vec3;
 use crate::geometry::SurfaceId;
 use crate::lights::OneLight;
 use crate::low_rank::BakedLightId;
-use crate::scene::check::fault_of_light;
 use crate::scene::{Light, LightKind, Material, MaterialId, Scene, Sky};
 
 /// Relative tolerance for matching a light to its baked state. It covers rounding by files and transforms.
@@ -183,11 +182,6 @@ fn numbers(kind: &LightKind) -> (core::mem::Discriminant<LightKind>, Vec<f32>) {
     (core::mem::discriminant(kind), numbers)
 }
 
-/// Returns the reason why a lamp cannot be relit, or `None` if it can.
-pub fn fault_of(kind: &LightKind) -> Option<&'static str> {
-    fault_of_light(kind)
-}
-
 /// Returns the name of a light without the quotation marks of messages.
 pub fn plain(name: &str) -> &str {
     name.trim_matches('\'')
@@ -196,6 +190,7 @@ pub fn plain(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scene::check::fault_of_light;
 
     fn lamp(x: f32, candela: f32) -> Emitter {
         let position = Vec3::new(x, 2.0, 0.0);
@@ -219,7 +214,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said() {
         let faulty = |candela| {
-            fault_of(&LightKind::Point {
+            fault_of_light(&LightKind::Point {
                 position: Vec3::ZERO,
                 intensity: Vec3::splat(candela),
                 radius: 0.0,

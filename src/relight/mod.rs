@@ -1,13 +1,17 @@
 //! Live relighting: updates the lightmaps of a baked level when its lights change at run time, on any machine.
 //!
 //! ```text
-//! current lights --> response: unit response of each light by patch, from shadow rays, within a budget
-//!                      |     (traced once for each place: a new strength needs no ray)
-//!                      v
-//!            differences from the baked lights, smoothed over time --> low rank: all bounces --> filter --> texels:
-//!                      |                                                                    ^       bake + difference,
-//!                      each settled light: sweeps over stored hits, ------------------------+       never below zero
-//!                                          and rays to the brightest elements
+//! live lights --> 1 match ---> tracked lights --> 2 trace ---> responses --> 3 refine --> refined light
+//!                 (matching)   by LightState      (trace)      by patch      (queue)      by element
+//!                                                                 |                           |
+//!                                                                 +-------> 4 sum up <--------+
+//!                                                                           (light, contributions)
+//!                                                                              |
+//!                                                    difference from the bake, smoothed over time
+//!                                                                              |
+//!                                                                              v
+//!                 texels: bake + difference, never below zero  <-------------- 5 draw: low rank, all bounces
+//!                                                                           (pages)
 //! ```
 //!
 //! Start from [`Relighter`]. It takes the result of a bake ([`RelightInput`]) and, at each update, the current lights
@@ -16,26 +20,45 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `relighter` | the state, and one update |
+//! | `relighter` | the state, and an update as five steps |
+//! | `update` | budget and report of an update |
 //! | `input` | the input: a baked level |
-//! | `lights` | match of live lights to baked ones; split into shape and strength |
-//! | `light` | temporal smoothing, from the shown to the wanted light |
-//! | `tracked_light` | one tracked light: baked state, current state, and the responses to both |
-//! | `distance` | distance of the shown pages from the current lights |
-//! | `contributions` | stored contributions of baked lights, for changes in their place |
+//! | `lights` | live and baked lights, split into shape and strength |
+//! | `matching` | step 1: match of live lights to tracked ones |
+//! | `tracked_light` | one tracked light: baked and current emitter, responses to both, and its state |
+//! | `trace` | step 2: traces responses within a ray budget |
 //! | `response` | unit-strength response of a light, traced incrementally |
+//! | `receiving` | direct light of a receiver |
 //! | `order` | sampling order of receivers: any prefix covers all patches |
+//! | `refinement_queue` | step 3: chooses the settled light to refine next, and holds cache entries |
+//! | `element_refinement` | per-element refinement of a settled light |
+//! | `unmapped_light` | light by way of unmapped surfaces, which have no elements |
+//! | `adaptive_samples` | adaptive sampling of direct light, once lights have settled |
+//! | `brightest_senders` | rays to the brightest elements |
+//! | `chunks` | values of receivers, computed in chunks within a ray budget |
+//! | `light` | step 4: temporal smoothing, from the shown to the wanted light |
+//! | `contributions` | changes of baked lights: stored contributions, and direct light in pages |
+//! | `distance` | distance of the shown pages from the current lights |
+//! | `pages` | step 5: from patches to texels, on the CPU |
+//! | `texel_mapping` | tables for that, shared by all copies of a level |
+//! | `texel_receivers` | mapping from texels to receivers |
 //! | `doors` | displaced and recolored surfaces |
 //! | `colors` | reflectance after recoloring |
 //! | `restricted_query` | ray queries near moved objects |
-//! | `adaptive_samples` | adaptive sampling of direct light, once lights have settled |
-//! | `unmapped_light` | light by way of unmapped surfaces, which have no elements |
-//! | `brightest_senders` | rays to the brightest elements |
-//! | `element_refinement` | per-element refinement of a settled light |
-//! | `scheduler` | scheduler of the refinement, and its cache entries |
-//! | `pages` | from patches to texels, on the CPU |
-//! | `texel_mapping` | tables for that, shared by all copies of a level |
-//! | `texel_receivers` | mapping from texels to receivers |
+//!
+//! **States.** Each tracked light has one state. An update finds it anew from the lights and from the samples so far:
+//!
+//! ```text
+//! Excluded
+//!    ^
+//!    v     strength, shape or place differs             first samples           all receivers sampled
+//! Baked ----------------------------------> Unsampled ----------------> Tracing ----------------------> Settled
+//!                                               ^                          |                               |
+//!                                               +------ another place -----+-------------------------------+
+//! ```
+//!
+//! Any state goes back to `Baked` with the baked state of its light. Samples stay known: a light that comes back to the
+//! place of its response is `Settled` at once. So is one that its stored contribution shows.
 //!
 //! **Direct light.** Pages of [`Content::Indirect`](crate::radiosity::Content) leave direct light to the renderer.
 //! Pages of `Content::Full` keep the direct light of lights at their baked places, at any strength, and of emissive
@@ -59,6 +82,7 @@
 
 mod adaptive_samples;
 mod brightest_senders;
+mod chunks;
 mod colors;
 mod contributions;
 mod distance;
@@ -67,18 +91,22 @@ mod element_refinement;
 mod input;
 mod light;
 mod lights;
+mod matching;
 mod order;
 mod pages;
+mod receiving;
+mod refinement_queue;
 mod relighter;
 mod response;
 mod restricted_query;
-mod scheduler;
 #[cfg(test)]
 mod tests;
 mod texel_mapping;
 mod texel_receivers;
+mod trace;
 mod tracked_light;
 mod unmapped_light;
+mod update;
 
 pub use colors::Paint;
 pub use contributions::MAX_TRANSPORT_ERROR;
@@ -88,6 +116,7 @@ pub use input::{RelightInput, RelightInputError};
 pub use light::Difference;
 pub use lights::{LiveLight, LivePanel, switched_off};
 pub(crate) use lights::{baked_lights, lit, lit_by_one, lit_by_others};
-pub use relighter::{Relighter, Update, UpdateSettings};
+pub use relighter::Relighter;
 pub use texel_mapping::LazyTexelMapping;
 pub use texel_receivers::{TexelReceivers, TexelTables};
+pub use update::{Update, UpdateSettings};

@@ -1,41 +1,28 @@
 //! Unit-strength response of a light, traced incrementally.
 
-use core::f32::consts::{FRAC_1_PI, PI};
-
-use glam::{Vec2, Vec3};
+use glam::Vec3;
 use rayon::prelude::*;
 
 use super::adaptive_samples::AdaptiveSamples;
 use super::element_refinement::ElementRefinement;
-use super::input::RelightInput;
+use super::lights::Shape;
 use super::order::Order;
-use crate::geometry::RayQuery;
-use crate::geometry::sampling::cosine_hemisphere;
-use crate::geometry::sobol::{OwenSobol, hash2};
-use crate::lightmap::{ElementId, ElementSampler, SurfacePoint};
-use crate::lights::{OneLight, power_heuristic};
+use super::receiving::Receiving;
+use crate::lights::OneLight;
 
-/// Seeds of the sample sequences. No stage of a bake uses them.
-const SEED: u32 = 0x11f3_0a75;
-const BSDF_SEED: u32 = 0x5b0e_93c1;
+/// Samples per receiver for a point-like light and for an extended light.
+const ROUNDS: [u32; 2] = [1, 4];
 
-/// Lower bound of the unoccluded fraction in divisions. Samples of a smaller fraction are too noisy.
-const MIN_VISIBILITY: f32 = 1.0 / 8.0;
+/// Samples per receiver where its own direct light is shown.
+const ROUNDS_SHOWN: u32 = 16;
+
+/// Returns the samples per receiver of a light. `shows_direct` is true for pages that hold direct light.
+pub fn rounds(shape: &Shape, shows_direct: bool) -> u32 {
+    if shows_direct { ROUNDS_SHOWN } else { ROUNDS[usize::from(shape.has_extent())] }
+}
 
 /// Minimum number of patches per thread.
 const MIN_PATCHES: usize = 16;
-
-/// Context for tracing the direct light of receivers.
-#[derive(Clone, Copy)]
-pub struct Receiving<'a> {
-    pub level: &'a RelightInput,
-    /// Ray tracing structure that replaces the level's own.
-    pub world: &'a dyn RayQuery,
-    pub order: &'a Order,
-    /// If true, samples cover the footprints of receivers, whose own direct light is shown. Else they lie at the
-    /// centers.
-    pub is_spread: bool,
-}
 
 /// Direct light of one receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,40 +47,52 @@ impl PatchSums {
 }
 
 /// Response of patches and receivers to a light of unit strength, as far as it is known.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LightResponse {
+    pub shape: Shape,
     /// Sums over the receivers sampled so far, of even parts and of odd ones. Their difference tells the noise.
     halves: [PatchSums; 2],
-    /// Number of parts of the order that are done.
+    /// Number of steps done. Each samples one part of the order; each round has all parts.
     steps: u32,
     /// Samples per receiver.
     rounds: u32,
-    /// Irradiance of lit receivers while sampling continues: sums over the rounds, by part and row.
-    sums: Vec<Vec<Received>>,
-    /// Direct light of all lit receivers, once all have been sampled.
-    lit: Option<Vec<Received>>,
-    /// Direct light with adaptive sampling.
-    adaptive_samples: AdaptiveSamples,
+    /// If true, samples cover the footprints of receivers, whose own direct light is shown. Else they lie at the
+    /// centers.
+    is_spread: bool,
+    direct: DirectLight,
     /// Refined indirect light, once the light has settled.
     pub refinement: ElementRefinement,
 }
 
+/// Direct light of lit receivers at unit strength.
+#[derive(Clone, Debug, PartialEq)]
+enum DirectLight {
+    /// Sums over the rounds so far, by part and row.
+    Partial(Vec<Vec<Received>>),
+    /// Means over all rounds, and better ones by adaptive sampling.
+    Complete { means: Vec<Received>, adaptive: AdaptiveSamples },
+}
+
 impl LightResponse {
     /// Starts without samples.
-    pub fn new(receiving: &Receiving, rounds: u32) -> Self {
+    pub fn new(shape: Shape, rounds: u32, is_spread: bool, receiving: &Receiving) -> Self {
         let patches = receiving.level.precomputed.transport.patches.len();
         Self {
+            shape,
             halves: [PatchSums::new(patches), PatchSums::new(patches)],
+            steps: 0,
             rounds,
-            sums: vec![Vec::new(); receiving.order.len()],
-            ..Self::default()
+            is_spread,
+            direct: DirectLight::Partial(vec![Vec::new(); receiving.order.len()]),
+            refinement: ElementRefinement::default(),
         }
     }
 
     /// Returns the finished response to a light that reaches no receiver.
-    pub fn dark(receiving: &Receiving, rounds: u32) -> Self {
+    pub fn dark(shape: Shape, rounds: u32, is_spread: bool, receiving: &Receiving) -> Self {
+        let direct = DirectLight::Complete { means: Vec::new(), adaptive: AdaptiveSamples::default() };
         let steps = receiving.order.len() as u32 * rounds;
-        Self { steps, lit: Some(Vec::new()), ..Self::new(receiving, rounds) }
+        Self { steps, direct, ..Self::new(shape, rounds, is_spread, receiving) }
     }
 
     /// Returns the number of steps done.
@@ -102,13 +101,8 @@ impl LightResponse {
     }
 
     /// Returns true when every receiver has all its samples.
-    pub fn is_done(&self, order: &Order) -> bool {
-        self.steps as usize >= order.len() * self.rounds as usize
-    }
-
-    /// Returns true when at least one step is done.
-    pub fn is_begun(&self) -> bool {
-        self.steps > 0
+    pub fn is_done(&self) -> bool {
+        matches!(self.direct, DirectLight::Complete { .. })
     }
 
     /// Returns the radiosity of each patch that receivers without samples may add or take away, at unit strength. It is
@@ -123,24 +117,35 @@ impl LightResponse {
         (unsampled > 0.0).then(|| (0..weights.len()).map(noise).collect())
     }
 
-    /// Returns the best known direct light of all lit receivers, by row, or `None` before all have been sampled.
-    pub fn receivers(&self) -> Option<&[Received]> {
-        self.adaptive_samples.receivers().or(self.lit.as_deref())
+    /// Returns the best known direct light of all lit receivers by row. Empty before all have been sampled.
+    pub fn receivers(&self) -> &[Received] {
+        match &self.direct {
+            DirectLight::Complete { adaptive: AdaptiveSamples::Complete(receivers), .. } => receivers,
+            _ => self.first_known(),
+        }
     }
 
     /// Returns the direct light of all lit receivers before adaptive sampling.
-    pub fn first_known(&self) -> Option<&[Received]> {
-        self.lit.as_deref()
+    pub fn first_known(&self) -> &[Received] {
+        match &self.direct {
+            DirectLight::Complete { means, .. } => means,
+            DirectLight::Partial(_) => &[],
+        }
     }
 
     /// Returns true when adaptive sampling is done.
     pub fn is_fine(&self) -> bool {
-        self.adaptive_samples.is_done()
+        matches!(self.direct, DirectLight::Complete { adaptive: AdaptiveSamples::Complete(_), .. })
     }
 
-    /// Continues adaptive sampling over the footprints of receivers. Returns the number of rays.
-    pub fn refine(&mut self, light: Option<&OneLight>, receiving: &Receiving) -> u64 {
-        self.adaptive_samples.step(self.lit.as_deref().unwrap_or_default(), light, receiving)
+    /// Continues adaptive sampling over the footprints of receivers within a ray budget. Returns the number of rays.
+    pub fn refine(&mut self, receiving: &Receiving, budget: u64) -> u64 {
+        match &mut self.direct {
+            DirectLight::Complete { means, adaptive } if budget > 0 => {
+                adaptive.step(means, self.shape.sampler(receiving.lit).as_ref(), receiving, budget)
+            }
+            _ => 0,
+        }
     }
 
     /// Samples the next part of the receivers. Returns the number of rays.
@@ -149,8 +154,8 @@ impl LightResponse {
         self.count(self.steps, receiving);
         let rays = self.sample(self.steps, 1.0, light, receiving);
         self.steps += 1;
-        if self.is_done(receiving.order) {
-            self.lit = Some(self.means());
+        if self.steps as usize == receiving.order.len() * self.rounds as usize {
+            self.complete();
         }
         // Rejecting receivers takes time too.
         rays.max(part.len() as u64 / 16)
@@ -159,23 +164,24 @@ impl LightResponse {
     /// Replaces all samples so far after a change of geometry: subtracts those of `before`, adds those of `after`.
     ///
     /// Both contexts must answer only rays that the change may affect; see
-    /// [`RestrictedQuery`](super::restricted_query::Near). Adaptive samples and the refined indirect light are
-    /// discarded.
-    pub fn follow(&mut self, light: Option<&OneLight>, before: &Receiving, after: &Receiving) {
-        (self.adaptive_samples, self.refinement) = (AdaptiveSamples::default(), ElementRefinement::default());
-        let lit = self.lit.take();
-        let was_done = lit.is_some();
-        if let Some(lit) = lit {
-            self.sums = vec![Vec::new(); before.order.len()];
-            let sum = |received: Received| Received { light: received.light * self.rounds as f32, ..received };
-            self.sums[0] = lit.into_iter().map(sum).collect();
+    /// [`RestrictedQuery`](super::restricted_query::RestrictedQuery). Adaptive samples and the refined indirect light
+    /// are discarded.
+    pub fn follow(&mut self, before: &Receiving, after: &Receiving) {
+        let light = self.shape.sampler(after.lit);
+        self.refinement = ElementRefinement::default();
+        let was_done = self.is_done();
+        if let DirectLight::Complete { means, .. } = &mut self.direct {
+            let mut sums = vec![Vec::new(); before.order.len()];
+            sums[0] = core::mem::take(means);
+            sums[0].iter_mut().for_each(|received: &mut Received| received.light *= self.rounds as f32);
+            self.direct = DirectLight::Partial(sums);
         }
         for step in 0..self.steps {
-            self.sample(step, -1.0, light, before);
-            self.sample(step, 1.0, light, after);
+            self.sample(step, -1.0, light.as_ref(), before);
+            self.sample(step, 1.0, light.as_ref(), after);
         }
         if was_done {
-            self.lit = Some(self.means());
+            self.complete();
         }
     }
 
@@ -183,12 +189,15 @@ impl LightResponse {
     pub fn weigh(&mut self, receiving: &Receiving) {
         let transport = &receiving.level.precomputed.transport;
         let mut found = [0, 1].map(|_| vec![Vec3::ZERO; transport.elements()]);
-        // With all samples, only the sum of both halves matters.
-        for Received { row, light } in self.lit.iter().flatten() {
-            found[0][*row as usize] += light * self.rounds as f32;
-        }
-        for (index, sums) in self.sums.iter().enumerate() {
-            sums.iter().for_each(|&Received { row, light }| found[index % 2][row as usize] += light);
+        let mut add = |half: usize, received: &[Received], factor: f32| {
+            received.iter().for_each(|&Received { row, light }| found[half][row as usize] += light * factor);
+        };
+        match &self.direct {
+            // With all samples, only the sum of both halves matters.
+            DirectLight::Complete { means, .. } => add(0, means, self.rounds as f32),
+            DirectLight::Partial(sums) => {
+                sums.iter().enumerate().for_each(|(index, sums)| add(index % 2, sums, 1.0));
+            }
         }
         self.halves = found.map(|found| PatchSums {
             light: transport.first_bounce(&found).into_iter().map(Vec3::from).collect(),
@@ -214,13 +223,13 @@ impl LightResponse {
         let part = receiving.order.part(index);
         let round = step / receiving.order.len() as u32;
         let weights = &receiving.level.precomputed.transport.weights;
-        let Some(light) = light else { return 0 };
+        let (Some(light), DirectLight::Partial(sums)) = (light, &mut self.direct) else { return 0 };
         let found: Vec<(Vec<Received>, u64)> = (self.halves[index % 2].light.par_iter_mut().enumerate())
             .with_min_len(MIN_PATCHES)
             .map(|(patch, sum)| {
                 let (mut kept, mut rays) = (Vec::new(), 0);
                 for &row in part.of(patch) {
-                    let (found, traced) = if receiving.is_spread {
+                    let (found, traced) = if self.is_spread {
                         let (found, traced) = receiving.spread(row).sample(light, round);
                         (found / receiving.visible(row), traced)
                     } else {
@@ -236,23 +245,19 @@ impl LightResponse {
                 (kept, rays)
             })
             .collect();
-        add_by_row(&mut self.sums[index], found.iter().flat_map(|(kept, _)| kept));
+        add_by_row(&mut sums[index], found.iter().flat_map(|(kept, _)| kept));
         found.iter().map(|(_, rays)| rays).sum()
     }
 
-    /// Returns the mean over all rounds for the receivers of all parts, and drops the sums.
-    fn means(&mut self) -> Vec<Received> {
-        let mut all = Vec::new();
-        add_by_row(&mut all, core::mem::take(&mut self.sums).iter().flatten());
-        all.iter_mut().for_each(|received| received.light /= self.rounds as f32);
-        all.retain(|received| received.light != Vec3::ZERO);
-        all
-    }
-
-    /// Adds the direct irradiance of receivers to `sums`, in lux by row. It adds nothing before all have been sampled.
-    pub fn add_direct(&self, strength: Vec3, sums: &mut [Vec3]) {
-        let known = self.receivers().unwrap_or_default();
-        known.iter().for_each(|&Received { row, light }| sums[row as usize] += light * strength);
+    /// Replaces the sums of all parts by their means over all rounds.
+    fn complete(&mut self) {
+        if let DirectLight::Partial(sums) = &self.direct {
+            let mut means = Vec::new();
+            add_by_row(&mut means, sums.iter().flatten());
+            means.iter_mut().for_each(|received| received.light /= self.rounds as f32);
+            means.retain(|received| received.light != Vec3::ZERO);
+            self.direct = DirectLight::Complete { means, adaptive: AdaptiveSamples::default() };
+        }
     }
 
     /// Adds the mean first-bounce radiosity of each patch to `sums`. It extrapolates from the receivers sampled so far.
@@ -277,120 +282,4 @@ fn add_by_row<'a>(sums: &mut Vec<Received>, more: impl Iterator<Item = &'a Recei
         }
         is_same
     });
-}
-
-/// Returns the random numbers of a sample: two for the point on the receiver, two for the point on the light.
-fn numbers(row: u32, round: u32) -> [f32; 4] {
-    OwenSobol::new(hash2(SEED, row)).point(round)
-}
-
-/// Sampler of points over the footprint of a receiver.
-pub struct Spread<'a> {
-    receiving: &'a Receiving<'a>,
-    row: u32,
-    sampler: ElementSampler,
-}
-
-impl Spread<'_> {
-    /// Returns the direct irradiance at one point from one point of a light, and the number of rays. Points inside
-    /// other geometry receive nothing.
-    pub fn sample(&self, light: &OneLight, round: u32) -> (Vec3, u64) {
-        let [x, y, u, v] = numbers(self.row, round);
-        let point = self.sampler.sample(Vec2::new(x, y));
-        self.receiving.sample(light, &point, [u, v], (self.row, round))
-    }
-}
-
-impl Receiving<'_> {
-    /// Returns true when no light reaches a receiver.
-    pub fn is_dark(&self, row: u32) -> bool {
-        self.level.precomputed.receivers.visible[row as usize] == 0.0
-    }
-
-    /// Returns the unoccluded fraction of a receiver, at least [`MIN_VISIBILITY`].
-    pub fn visible(&self, row: u32) -> f32 {
-        self.level.precomputed.receivers.visible[row as usize].abs().max(MIN_VISIBILITY)
-    }
-
-    /// Returns the area of a receiver, in m2.
-    pub fn area(&self, row: u32) -> f32 {
-        self.level.elements.area[self.id(row).index()]
-    }
-
-    /// Returns the unoccluded area of a receiver, in m2.
-    pub fn reached_area(&self, row: u32) -> f32 {
-        self.area(row) * self.level.precomputed.receivers.visible[row as usize].abs()
-    }
-
-    /// Returns a sampler over the footprint of a receiver.
-    pub fn spread(&self, row: u32) -> Spread<'_> {
-        Spread { receiving: self, row, sampler: self.sampler(row) }
-    }
-
-    /// Returns a sampler of surface points of a receiver.
-    pub fn sampler(&self, row: u32) -> ElementSampler {
-        self.level.elements.sampler(&self.level.scene, self.id(row))
-    }
-
-    fn id(&self, row: u32) -> ElementId {
-        ElementId(self.level.precomputed.transport.patches.order[row as usize])
-    }
-
-    /// Returns the center of a receiver.
-    pub fn middle(&self, row: u32) -> SurfacePoint {
-        let receivers = &self.level.precomputed.receivers;
-        SurfacePoint {
-            position: receivers.center[row as usize],
-            geometric_normal: receivers.geometric_normal[row as usize],
-            shading_normal: receivers.shading_normal[row as usize],
-            triangle: 0,
-            barycentric: Vec2::ZERO,
-            clearance: self.level.elements.clearance[self.id(row).index()],
-        }
-    }
-
-    /// Returns the direct irradiance at a receiver's center from one point of a light, and the number of rays.
-    fn sample_center(&self, light: &OneLight, row: u32, round: u32) -> (Vec3, u64) {
-        let [.., u, v] = numbers(row, round);
-        self.sample(light, &self.middle(row), [u, v], (row, round))
-    }
-
-    /// Returns the direct irradiance at a point, and the number of rays. `u` selects the point on the light.
-    ///
-    /// `seed` seeds the BSDF-sampled ray: the row of the receiver and the round. Both estimates are combined by
-    /// multiple importance sampling.
-    fn sample(&self, light: &OneLight, point: &SurfacePoint, u: [f32; 2], seed: (u32, u32)) -> (Vec3, u64) {
-        let (mut found, mut rays) = (Vec3::ZERO, 0);
-        if let Some(sample) = light.sample(point.origin(), point.shading_normal, u)
-            && sample.direction.dot(point.geometric_normal) > 0.0
-        {
-            let cosine_pdf = point.shading_normal.dot(sample.direction).max(0.0) * FRAC_1_PI;
-            let weight = sample.pdf.map_or(1.0, |pdf| power_heuristic(pdf, cosine_pdf));
-            found = self.world.blocked(&sample.ray).0 * sample.irradiance * weight;
-            rays = 1;
-        }
-        if light.can_be_hit() {
-            let (row, round) = seed;
-            let [x, y, ..] = OwenSobol::new(hash2(BSDF_SEED, row)).point(round);
-            found += self.meet(light, point, Vec2::new(x, y));
-            rays += 1;
-        }
-        (found, rays)
-    }
-
-    /// Returns the irradiance from a BSDF-sampled ray that hits the light. It complements light sampling for surfaces
-    /// close by.
-    fn meet(&self, light: &OneLight, point: &SurfacePoint, u: Vec2) -> Vec3 {
-        let direction = cosine_hemisphere(point.shading_normal, u);
-        if direction.dot(point.geometric_normal) <= 0.0 {
-            return Vec3::ZERO;
-        }
-        let ray = point.ray(direction);
-        let hit = self.world.closest(&ray);
-        let emission = hit.and_then(|hit| Some((light.eval_hit(&ray, &hit)?, hit.filter)));
-        emission.map_or(Vec3::ZERO, |((radiance, pdf), filter)| {
-            let cosine_pdf = point.shading_normal.dot(direction) * FRAC_1_PI;
-            radiance * filter * (PI * power_heuristic(cosine_pdf, pdf))
-        })
-    }
 }

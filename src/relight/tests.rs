@@ -8,6 +8,7 @@ mod colors;
 mod doors;
 mod in_place;
 mod settled;
+mod states;
 mod unmapped;
 
 use super::*;

@@ -8,8 +8,9 @@ use core::f32::consts::PI;
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
+use super::chunks;
 use super::input::RelightInput;
-use super::response::Receiving;
+use super::receiving::Receiving;
 use crate::geometry::sampling::uniform_triangle;
 use crate::geometry::sobol::{OwenSobol, hash2, unit_float};
 use crate::geometry::{Ray, SurfaceId};
@@ -32,13 +33,10 @@ const SCATTERINGS: u32 = 2;
 /// Rays from each receiver to points.
 const RAYS: f32 = 64.0;
 
-/// Receivers per step.
-const CHUNK: usize = 512;
-
 /// Senders that a receiver can weigh in the time of one ray.
 const SENDERS_PER_RAY: usize = 64;
 
-/// Minimum number of receivers per thread.
+/// Minimum number of points per thread.
 const MIN_CHUNK: usize = 32;
 
 /// Points of unmapped surfaces, spread evenly by area.
@@ -128,7 +126,8 @@ impl UnmappedPoint {
 pub struct UnmappedLight {
     senders: Vec<Sender>,
     area: f32,
-    processed: usize,
+    /// Number of receivers: none where no point sends out light.
+    count: usize,
     light: Vec<Vec3>,
 }
 
@@ -153,7 +152,7 @@ impl UnmappedLight {
         let senders = |irradiance: &[Vec<Vec3>]| -> Vec<Sender> {
             points.iter().zip(irradiance).flat_map(|(point, irradiance)| point.senders(irradiance)).collect()
         };
-        let mut light = Self { senders: senders(&direct), area: *area, processed: 0, light: Vec::new() };
+        let mut light = Self { senders: senders(&direct), area: *area, count: 0, light: Vec::new() };
         if light.senders.is_empty() {
             return (light, rays);
         }
@@ -170,13 +169,13 @@ impl UnmappedLight {
             let irradiance: Vec<Vec<Vec3>> = direct.iter().zip(&received).map(sum).collect();
             light.senders = senders(&irradiance);
         }
-        light.light = vec![Vec3::ZERO; receiving.level.precomputed.transport.elements()];
+        light.count = receiving.level.precomputed.transport.elements();
         (light, rays)
     }
 
     /// Returns true once all receivers have been processed.
     pub fn is_done(&self) -> bool {
-        self.processed == self.light.len()
+        self.light.len() == self.count
     }
 
     /// Returns the irradiance, or an empty list where no point sends out light.
@@ -184,16 +183,12 @@ impl UnmappedLight {
         self.light
     }
 
-    /// Processes the next receivers. Returns the number of rays traced, or the equivalent cost.
-    pub fn step(&mut self, receiving: &Receiving) -> u64 {
-        let end = (self.processed + CHUNK).min(self.light.len());
-        let rows = (self.processed as u32..end as u32).into_par_iter().with_min_len(MIN_CHUNK);
-        let found: Vec<(Vec3, u64)> = rows.map(|row| self.receive(row, receiving)).collect();
-        for (light, (found, _)) in self.light[self.processed..end].iter_mut().zip(&found) {
-            *light = *found;
-        }
-        self.processed = end;
-        found.iter().map(|(_, rays)| rays).sum()
+    /// Processes further receivers within a ray budget. Returns the number of rays traced, or the equivalent cost.
+    pub fn step(&mut self, receiving: &Receiving, budget: u64) -> u64 {
+        let mut light = core::mem::take(&mut self.light);
+        let rays = chunks::extend(&mut light, self.count, budget, 0, |row| self.receive(row, receiving));
+        self.light = light;
+        rays
     }
 
     /// Returns the irradiance of a receiver, and the cost in rays.
