@@ -222,7 +222,7 @@ impl Arguments {
         };
         if matches!(self.integrator, Method::Light | Method::Hybrid) {
             return Err(
-                "paths from lights reach all of a picture: --shard and --tile are for path, whitted and direct".into(),
+                "paths from lights reach all of a picture: --shard and --tile are for path, whitted, direct and plain".into(),
             );
         }
         let folder = &self.output;
