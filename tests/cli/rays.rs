@@ -38,13 +38,14 @@ fn every_builder_and_traversal_finds_the_same_hits_and_reports_its_work() {
                 traversal == "restart"
             );
             steps.push(report["steps_per_ray"].as_f64().unwrap());
-            nodes.push(report["nodes"].as_u64().unwrap());
+            if traversal == "stack" {
+                nodes.push(report["nodes"].as_u64().unwrap());
+            }
         }
         // A wide node stands for several splits, and restarts repeat some.
         assert!(steps[0] < steps[1] && steps[1] < steps[2], "{builder}: {steps:?}");
     }
-    nodes.dedup();
-    assert_eq!(nodes.len(), 3, "{nodes:?}");
+    assert!(nodes[0] > nodes[1] && nodes[1] > nodes[2], "the cheapest planes cut off most empty space: {nodes:?}");
 }
 
 #[test]
