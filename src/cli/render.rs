@@ -222,7 +222,8 @@ impl Arguments {
         };
         if matches!(self.integrator, Method::Light | Method::Hybrid) {
             return Err(
-                "paths from lights reach all of a picture: --shard and --tile are for path, whitted, direct and plain".into(),
+                "paths from lights reach all of a picture: --shard and --tile are for path, whitted, direct and plain"
+                    .into(),
             );
         }
         let folder = &self.output;
