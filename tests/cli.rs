@@ -23,6 +23,8 @@ mod interruptions;
 mod partitions;
 #[path = "cli/ranks.rs"]
 mod ranks;
+#[path = "cli/rays.rs"]
+mod rays;
 #[path = "cli/refusals.rs"]
 mod refusals;
 #[path = "cli/render.rs"]

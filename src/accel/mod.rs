@@ -7,6 +7,7 @@
 //!   consistency.
 //! - [`Tracer`] traverses a tree on a CPU. It collapses the splits into BVH8 nodes (`wide.rs`, `collapse.rs`) and tests
 //!   eight children or eight triangles at once (`lanes.rs`, `block.rs`, `traversal.rs`, `intersect.rs`).
+//! - [`Walk`] traverses the binary tree as published for graphics cards, for comparison (`walk.rs`).
 //! - [`World`] adds materials (`passage.rs`), coincident faces (`twins.rs`) and moving objects (`movers.rs`).
 //!
 //! [`BruteForce`] returns identical answers without a tree. Tests use [`BruteForce`] as the reference.
@@ -29,6 +30,7 @@ mod traversal;
 mod tree;
 mod twins;
 mod validate;
+mod walk;
 mod wide;
 mod world;
 
@@ -41,7 +43,7 @@ pub use intersect::TreeHit;
 #[cfg(feature = "gpu")]
 pub(crate) use movers::triangles_of_mesh;
 pub use node::{Node, NodeKind};
-pub use preset::Preset;
+pub use preset::{Planes, Preset};
 pub use statistics::Statistics;
 pub use tracer::Tracer;
 pub use tree::Tree;
@@ -49,5 +51,6 @@ pub(crate) use twins::gap as twin_gap;
 #[cfg(feature = "gpu")]
 pub(crate) use twins::twins;
 pub use validate::TreeFault;
+pub use walk::{MAX_STEPS, Walk, WalkCost};
 pub use world::World;
 pub(crate) use world::static_triangles;

@@ -104,7 +104,7 @@ impl Movers {
         // Transforming one ray to object space costs as much as a few dozen node visits.
         let preset = Preset { intersection_cost: 30.0, leaf_width: 1, clip: false, ..Preset::best() };
         let build::Output { nodes, boxes, references } =
-            build::build_boxes(boxes.iter().copied(), &[], bounds, &preset);
+            build::build_boxes(boxes.iter().copied(), &[], bounds, &preset, preset.leaf_width);
         let surfaces: Vec<f32> = boxes.iter().map(|bounds| bounds.surface_area()).collect();
         let tree = WideTree::new(&nodes, &boxes, &surfaces, 1);
         Self { meshes, instances, tree, references }

@@ -19,6 +19,21 @@ pub struct Preset {
     pub deepest: usize,
     /// True to clip triangles to their cells, which leaves fewer references.
     pub clip: bool,
+    /// Planes among which splits are chosen.
+    pub planes: Planes,
+}
+
+/// Planes among which the builder chooses a split.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Planes {
+    /// The cheapest plane of all axes by the surface area heuristic.
+    #[default]
+    AnyAxis,
+    /// The cheapest plane across the longest edge of the cell; of equal edges X comes before Y and Y before Z (`004`
+    /// 4.5.2).
+    LongestAxis,
+    /// The middle of the cell, across X, Y and Z in turns (`004` 4.5.2), down to leaves of eight triangles.
+    Middle,
 }
 
 impl Preset {
@@ -38,7 +53,13 @@ impl Preset {
             bins: 128,
             deepest: usize::MAX,
             clip: true,
+            planes: Planes::AnyAxis,
         }
+    }
+
+    /// Returns the preset for comparisons of planes. Every plane is tried, and triangles are tested one by one.
+    pub const fn with_planes(planes: Planes) -> Self {
+        Self { exact_below: usize::MAX, intersection_cost: 1.0, leaf_width: 1, planes, ..Self::best() }
     }
 
     /// Returns the preset for tracers that test triangles one by one, as GPU threads do.

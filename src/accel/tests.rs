@@ -28,7 +28,7 @@ fn mesh_of(triangles: impl IntoIterator<Item = [Vec3; 3]>) -> MeshData {
     MeshData { positions, triangles, ..MeshData::default() }
 }
 
-fn scene_of(mesh: MeshData) -> Scene {
+pub(super) fn scene_of(mesh: MeshData) -> Scene {
     Scene {
         meshes: vec![Arc::new(mesh)],
         surfaces: vec![surface(0, 0)],
@@ -44,7 +44,7 @@ fn point(seed: u32, index: u32, grid: Option<f32>) -> Vec3 {
     grid.map_or(point, |cells| (point * cells).round() / cells)
 }
 
-fn soup(seed: u32, count: u32, size: f32, grid: Option<f32>, offset: Vec3) -> MeshData {
+pub(super) fn soup(seed: u32, count: u32, size: f32, grid: Option<f32>, offset: Vec3) -> MeshData {
     mesh_of(
         (0..count).map(|k| {
             [0, 1, 2].map(|corner| point(seed, k, grid) + point(seed + 1, 3 * k + corner, grid) * size + offset)
@@ -53,7 +53,7 @@ fn soup(seed: u32, count: u32, size: f32, grid: Option<f32>, offset: Vec3) -> Me
 }
 
 /// Returns rays of all kinds known to make trees lose hits.
-fn awkward_rays(tree: &Tree, count: u32, offset: Vec3) -> Vec<Ray> {
+pub(super) fn awkward_rays(tree: &Tree, count: u32, offset: Vec3) -> Vec<Ray> {
     let planes: Vec<(usize, f32)> = tree
         .nodes()
         .iter()

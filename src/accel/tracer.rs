@@ -45,12 +45,11 @@ impl Instructions {
 }
 
 impl Tracer {
-    /// Builds the tree of the given triangles, with leaves of eight regardless of the preset. Triangles must be finite
-    /// and not degenerate. Those for which `marked` returns true are marked.
+    /// Builds the tree of the given triangles, with room for eight at each leaf regardless of the preset. Triangles must
+    /// be finite and not degenerate. Those for which `marked` returns true are marked.
     pub fn build(triangles: Vec<Triangle>, preset: &Preset, marked: impl Fn(u32) -> bool) -> Self {
         let start = clock::now();
-        let preset = Preset { leaf_width: LEAF_WIDTH as u32, ..*preset };
-        let (mut tree, boxes) = Tree::build_with_boxes(triangles, &preset);
+        let (mut tree, boxes) = Tree::build_with_boxes(triangles, preset, LEAF_WIDTH as u32);
         let wide = WideTree::new(&tree.nodes, &boxes, &surfaces(&tree), LEAF_WIDTH as u32);
         let with_mark = |&reference: &u32| {
             if (reference as usize) < tree.triangles.len() && marked(reference) { reference | MARK } else { reference }

@@ -21,14 +21,15 @@ pub struct Tree {
 impl Tree {
     /// Builds the tree of the given triangles, which must be finite and not degenerate.
     pub fn build(triangles: Vec<Triangle>, preset: &Preset) -> Self {
-        Self::build_with_boxes(triangles, preset).0
+        Self::build_with_boxes(triangles, preset, preset.leaf_width).0
     }
 
-    /// Builds the tree, and returns the bounding box of each node's contents too.
-    pub(super) fn build_with_boxes(triangles: Vec<Triangle>, preset: &Preset) -> (Self, Vec<Aabb>) {
+    /// Builds the tree with leaves that start at multiples of `alignment`, and returns the bounding box of each node's
+    /// contents too.
+    pub(super) fn build_with_boxes(triangles: Vec<Triangle>, preset: &Preset, alignment: u32) -> (Self, Vec<Aabb>) {
         let start = clock::now();
         let bounds = triangles.iter().fold(Aabb::EMPTY, |bounds, triangle| bounds.union(triangle.bounds()));
-        let build::Output { nodes, boxes, references } = build::build(&triangles, bounds, preset);
+        let build::Output { nodes, boxes, references } = build::build(&triangles, bounds, preset, alignment);
         let build_time = start.elapsed();
         (Self { bounds, nodes, references, triangles, preset: *preset, build_time }, boxes)
     }

@@ -10,7 +10,7 @@ use crate::scene::{Role, Scene};
 use super::movers::Movers;
 use super::passage;
 use super::twins::{gap, twins};
-use super::{Preset, Statistics, Tracer, Tree, TreeHit};
+use super::{Preset, Statistics, Tracer, Tree, TreeHit, Walk, WalkCost};
 
 /// Ray queries against a scene: one tree over all surfaces in the bake, plus moving objects.
 #[derive(Clone, Debug)]
@@ -95,6 +95,41 @@ impl World {
         self.surfaces[hit.surface.index()].first_triangle + hit.triangle
     }
 
+    /// Returns the closest hit as [`RayQuery::closest`] does, by another walk through the tree of static surfaces. Adds
+    /// its work to `cost`.
+    pub fn closest_by(&self, walk: Walk, ray: &Ray, cost: &mut WalkCost) -> Option<Hit> {
+        self.trace_by(ray, Walker { walk, cost }).ok()
+    }
+
+    #[inline(always)]
+    fn trace_by(&self, ray: &Ray, search: impl Search) -> Result<Hit, Escaped> {
+        let mut passed = Passed::default();
+        let mut stops = |hit: &Hit| {
+            let tint = passage::passed(&self.scene, ray, hit);
+            if let Some(tint) = tint {
+                passed.push(*hit, tint);
+            }
+            tint.is_none()
+        };
+        let static_hit = search.closest(&self.tracer, ray, |candidate, is_crossed| {
+            let hit = self.hit(candidate);
+            let counts = !self.surfaces[hit.surface.index()].passable || (is_crossed && stops(&hit));
+            let is_behind = hit.back && self.twins[candidate.triangle as usize];
+            counts.then_some(if is_behind { hit.t + gap(ray, hit.t) } else { hit.t })
+        });
+        let Some(movers) = &self.movers else {
+            return match static_hit {
+                Some(hit) => Ok(Hit { filter: passed.product(hit.place.t), ..self.hit(hit) }),
+                None => Err(Escaped { filter: passed.product(f32::INFINITY) }),
+            };
+        };
+        let t_max = static_hit.map_or(ray.t_max, |hit| hit.place.t);
+        match movers.closest(&Ray { t_max, ..*ray }, stops).or(static_hit.map(|hit| self.hit(hit))) {
+            Some(stop) => Ok(Hit { filter: passed.product(stop.t), ..stop }),
+            None => Err(Escaped { filter: passed.product(f32::INFINITY) }),
+        }
+    }
+
     #[inline(always)]
     fn hit(&self, hit: TreeHit) -> Hit {
         let (surface, triangle) = self.sources[hit.triangle as usize];
@@ -120,33 +155,36 @@ pub(crate) fn static_triangles(scene: &Scene) -> (Vec<Triangle>, Vec<(SurfaceId,
         .unzip()
 }
 
+/// Search for the closest triangle; `accept` works as in [`Tracer::closest`].
+trait Search {
+    fn closest(self, tracer: &Tracer, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> Option<f32>) -> Option<TreeHit>;
+}
+
+/// Search through the wide nodes.
+struct Wide;
+
+impl Search for Wide {
+    #[inline(always)]
+    fn closest(self, tracer: &Tracer, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> Option<f32>) -> Option<TreeHit> {
+        tracer.closest(ray, accept)
+    }
+}
+
+/// Search through the binary tree.
+struct Walker<'a> {
+    walk: Walk,
+    cost: &'a mut WalkCost,
+}
+
+impl Search for Walker<'_> {
+    fn closest(self, tracer: &Tracer, ray: &Ray, accept: impl FnMut(TreeHit, bool) -> Option<f32>) -> Option<TreeHit> {
+        tracer.tree().closest(self.walk, ray, accept, self.cost)
+    }
+}
+
 impl RayQuery for World {
     fn trace(&self, ray: &Ray) -> Result<Hit, Escaped> {
-        let mut passed = Passed::default();
-        let mut stops = |hit: &Hit| {
-            let tint = passage::passed(&self.scene, ray, hit);
-            if let Some(tint) = tint {
-                passed.push(*hit, tint);
-            }
-            tint.is_none()
-        };
-        let static_hit = self.tracer.closest(ray, |candidate, is_crossed| {
-            let hit = self.hit(candidate);
-            let counts = !self.surfaces[hit.surface.index()].passable || (is_crossed && stops(&hit));
-            let is_behind = hit.back && self.twins[candidate.triangle as usize];
-            counts.then_some(if is_behind { hit.t + gap(ray, hit.t) } else { hit.t })
-        });
-        let Some(movers) = &self.movers else {
-            return match static_hit {
-                Some(hit) => Ok(Hit { filter: passed.product(hit.place.t), ..self.hit(hit) }),
-                None => Err(Escaped { filter: passed.product(f32::INFINITY) }),
-            };
-        };
-        let t_max = static_hit.map_or(ray.t_max, |hit| hit.place.t);
-        match movers.closest(&Ray { t_max, ..*ray }, stops).or(static_hit.map(|hit| self.hit(hit))) {
-            Some(stop) => Ok(Hit { filter: passed.product(stop.t), ..stop }),
-            None => Err(Escaped { filter: passed.product(f32::INFINITY) }),
-        }
+        self.trace_by(ray, Wide)
     }
 
     fn blocked(&self, ray: &Ray) -> Transmittance {

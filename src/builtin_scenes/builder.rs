@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{Affine3A, Vec3};
 
-use crate::scene::shapes::{cuboid_faces, quad};
+use crate::scene::shapes::{cuboid_faces, icosphere, quad};
 use crate::scene::{Camera, Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
 
 /// Walls of a room, in the order of [`cuboid_faces`].
@@ -40,6 +40,13 @@ impl Builder {
         let name = mesh.name.clone();
         let thing = self.make(mesh, material);
         self.push(name, thing, Affine3A::IDENTITY);
+    }
+
+    /// Adds a ball of 20,480 triangles that has the name of its material.
+    pub fn add_ball(&mut self, center: Vec3, radius: f32, material: Material) {
+        let mut ball = icosphere(&material.name, radius, 5);
+        ball.positions.iter_mut().for_each(|position| *position += center);
+        self.add_made_of(ball, material);
     }
 
     /// Adds a mesh and a material without a surface; [placing](Self::place) the thing adds one.
@@ -83,11 +90,19 @@ impl Builder {
 
     /// Adds a box seen from inside. `material` returns reflectance and emission of a wall.
     pub fn add_room(&mut self, min: Vec3, max: Vec3, walls: &[&str], material: impl Fn(&str) -> (Vec3, Vec3)) {
+        let prefix = self.prefix.clone();
+        self.add_walls(min, max, walls, |wall| {
+            let (reflectance, emission) = material(wall);
+            Material { emission, ..Material::diffuse(format!("{prefix}{wall}"), reflectance) }
+        });
+    }
+
+    /// Adds walls of a box seen from inside, each of the material that `material` returns for it.
+    pub fn add_walls(&mut self, min: Vec3, max: Vec3, walls: &[&str], material: impl Fn(&str) -> Material) {
         for (wall, mut corners) in ALL_WALLS.into_iter().zip(cuboid_faces(min, max)) {
             if walls.contains(&wall) {
                 corners.reverse();
-                let (reflectance, emission) = material(wall);
-                self.add(quad(wall, corners), reflectance, emission);
+                self.add_made_of(quad(wall, corners), material(wall));
             }
         }
     }

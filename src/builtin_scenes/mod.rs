@@ -2,20 +2,29 @@
 //!
 //! - `boxes` and `two_rooms` are rooms of one quad per surface, for comparison with closed forms and other renderers.
 //! - `shining_things` shows glossy, metallic and refractive objects, which no lightmap can show.
+//! - `mirror_rooms` and `ball_flake` follow the descriptions of the scenes in Romano's thesis on light tracing (Naples,
+//!   2011); `cornell_box` and `glass_and_mirrors` are two more of them.
+//! - `car` and the variant of the Cornell box with a mirror follow Martinez's project on ray tracing clusters (Zaragoza,
+//!   2016).
 //! - `habitacion`, `armadillo`, `edificio`, `salon` and `estudio` are furnished rooms. They follow the descriptions of
 //!   the scenes in Sanjurjo's thesis on radiosity (A Coruna, 2011).
-//! - `furniture`, `creature`, `walls` and `model` build their meshes; `builder` assembles the scenes.
+//! - `furniture`, `creature`, `walls` and `model` build their meshes, `finishes` their metal and glass; `builder`
+//!   assembles the scenes.
 //!
 //! Emission is in cd/m2. The Cornell box has the reflectances and the light of its well-known rendering.
 
 mod armadillo;
+mod ball_flake;
 mod boxes;
 mod builder;
+mod car;
 mod creature;
 mod edificio;
 mod estudio;
+mod finishes;
 mod furniture;
 mod habitacion;
+mod mirror_rooms;
 mod model;
 mod salon;
 mod shining_things;
@@ -54,11 +63,12 @@ pub fn unit_cube(reflectance: f32) -> Scene {
     boxes::unit_cube(reflectance).scene
 }
 
-type Builders = [(&'static str, &'static str, fn() -> Builder); 17];
+type Builders = [(&'static str, &'static str, fn() -> Builder); 24];
 
 const BUILDERS: Builders = [
     ("cornell_box", "the Cornell box with its two blocks, open to the front", || boxes::cornell(true)),
     ("cornell_empty", "the Cornell box without blocks", || boxes::cornell(false)),
+    ("cornell_mirror", "the Cornell box with a mirror as its large block", boxes::cornell_mirror),
     ("furnace", "a closed box that glows and reflects alike everywhere", boxes::furnace),
     ("ceil", "a closed box whose whole ceiling glows", boxes::ceiling),
     ("unit_cube", "a closed gray cube of edge 1 whose ceiling glows", || boxes::unit_cube(0.5)),
@@ -79,6 +89,12 @@ const BUILDERS: Builders = [
         "a ball of glass, one of steel and two diffuse ones under two lamps",
         shining_things::glass_and_mirrors,
     ),
+    ("cornell_balls", "the Cornell box with a mirroring ball and a ball of glass", mirror_rooms::cornell_balls),
+    ("hidden_lamp", "a room whose only light comes from a mirror above a lamp in a shade", mirror_rooms::hidden_lamp),
+    ("mirror_walls", "a room with mirrors as left and right walls", mirror_rooms::mirror_walls),
+    ("mirror_floor", "diffuse balls around one of glass, on a mirror as floor", mirror_rooms::mirror_floor),
+    ("ball_flake", "780 balls of six materials on a larger one, five upon each", ball_flake::ball_flake),
+    ("car", "a car under an environment map", car::car),
     ("habitacion", "a furnished room with a shelf, two lamps and a model plane", habitacion::habitacion),
     ("habitacion_grande", "the same room and its mirror image, which has no lamps", habitacion::habitacion_grande),
     ("armadillo", "an armored creature in an empty room", armadillo::armadillo),

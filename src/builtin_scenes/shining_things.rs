@@ -4,8 +4,9 @@ use glam::Vec3;
 
 use super::boxes::red_green_white;
 use super::builder::Builder;
+use super::finishes::{GREENISH, STEEL, glass, metal};
 use crate::scene::shapes::{bezier_patch, icosphere, torus};
-use crate::scene::{Glass, Material, MeshData, Sides};
+use crate::scene::{Material, MeshData, Sides};
 
 /// Builds a room of 4 by 4 by 2.5 m, open to the front, with glossy objects.
 pub(super) fn shining_things() -> Builder {
@@ -15,13 +16,6 @@ pub(super) fn shining_things() -> Builder {
         (red_green_white(wall) * 0.8, Vec3::ZERO)
     });
     builder.add_panel("lamp", Vec3::new(0.0, 2.49, 0.0), 0.6, 0.6, Vec3::splat(1000.0));
-    let metal = |name: &str, color: Vec3, perceptual_roughness: f32| Material {
-        name: name.into(),
-        base_color: color.extend(1.0),
-        metallic: 1.0,
-        perceptual_roughness,
-        ..Material::default()
-    };
     let mut ball = icosphere("ball", 0.6, 4);
     ball.positions.iter_mut().for_each(|position| *position += Vec3::new(-0.9, 0.6, -0.4));
     builder.add_made_of(ball, metal("gold", Vec3::new(1.0, 0.77, 0.34), 0.25));
@@ -47,19 +41,10 @@ pub(super) fn glass_and_mirrors() -> Builder {
     });
     builder.add_panel("lamp_left", Vec3::new(-0.9, 2.99, -0.3), 0.3, 0.3, Vec3::new(1500.0, 1200.0, 800.0));
     builder.add_panel("lamp_right", Vec3::new(1.1, 2.99, 0.6), 0.15, 0.15, Vec3::new(3000.0, 3300.0, 4200.0));
-    let mut add_ball = |name: &str, radius: f32, at: [f32; 2], material: Material| {
-        let mut ball = icosphere(name, radius, 5);
-        let center = Vec3::new(at[0], radius, at[1]);
-        ball.positions.iter_mut().for_each(|position| *position += center);
-        builder.add_made_of(ball, Material { name: name.into(), ..material });
-    };
-    let smooth = Material { perceptual_roughness: 0.0, ..Material::default() };
-    let steel = Material { metallic: 1.0, base_color: Vec3::new(0.86, 0.85, 0.83).extend(1.0), ..smooth.clone() };
-    add_ball("steel", 0.65, [-0.95, -0.9], steel);
-    let absorption = Glass::absorption_of(Vec3::new(0.8, 0.95, 0.9), 1.0);
-    add_ball("glass", 0.5, [0.55, 0.45], smooth.with_glass(Glass { transmission: 1.0, ior: 1.5, absorption }));
-    add_ball("blue", 0.4, [-0.5, 0.7], Material::diffuse("blue", Vec3::new(0.1, 0.2, 0.6)));
-    add_ball("yellow", 0.45, [1.1, -0.9], Material::diffuse("yellow", Vec3::new(0.75, 0.6, 0.1)));
+    builder.add_ball(Vec3::new(-0.95, 0.65, -0.9), 0.65, metal("steel", STEEL, 0.0));
+    builder.add_ball(Vec3::new(0.55, 0.5, 0.45), 0.5, glass("glass", GREENISH));
+    builder.add_ball(Vec3::new(-0.5, 0.4, 0.7), 0.4, Material::diffuse("blue", Vec3::new(0.1, 0.2, 0.6)));
+    builder.add_ball(Vec3::new(1.1, 0.45, -0.9), 0.45, Material::diffuse("yellow", Vec3::new(0.75, 0.6, 0.1)));
     builder.add_camera("whole", Vec3::new(0.0, 1.4, 5.0), Vec3::new(0.0, 1.1, 0.0), 46.0);
     builder
 }

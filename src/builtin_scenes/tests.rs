@@ -1,18 +1,25 @@
 use std::sync::Arc;
 
-use glam::{Vec2, Vec3};
+use glam::{UVec2, Vec2, Vec3};
 
+use super::ball_flake::{ROOT, SHRINK};
 use super::two_rooms::{DOOR_HEIGHT, HALF_DOOR, HALF_WALL};
 use super::*;
-use crate::accel::{Preset, World};
-use crate::geometry::sampling::uniform_sphere;
+use crate::accel::{BruteForce, Preset, World};
+use crate::geometry::sampling::{uniform_sphere, uniform_triangle};
 use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Ray, RayQuery, SurfaceId};
+use crate::lights::LightSampler;
+use crate::pathtrace::{PathTracer, PixelFilter, RenderSettings, View, render};
+use crate::progress::Unmonitored;
 use crate::scene::Material;
 
 /// Closed scenes after the thesis.
 const THESIS: [&str; 7] =
     ["habitacion", "habitacion_grande", "armadillo", "armadillos", "edificio", "salon", "estudio"];
+
+/// Closed rooms after Romano's thesis.
+const ROMANO: [&str; 4] = ["hidden_lamp", "mirror_walls", "mirror_floor", "ball_flake"];
 
 fn area(scene: &Scene, name: &str) -> f32 {
     let of = |id: SurfaceId| {
@@ -26,7 +33,7 @@ fn area(scene: &Scene, name: &str) -> f32 {
 fn every_name_builds_a_scene_and_no_other_does() {
     for (name, _) in names() {
         let scene = build(name).unwrap();
-        assert!(scene.materials.iter().any(Material::is_emissive), "{name}");
+        assert!(scene.materials.iter().any(Material::is_emissive) || !scene.sky.is_dark(), "{name}");
     }
     assert!(build("teapot").is_none());
 }
@@ -86,8 +93,8 @@ fn scenes_of_the_thesis_have_its_numbers_of_triangles_or_about_those_that_rooms_
 }
 
 #[test]
-fn from_inside_a_scene_of_the_thesis_one_sees_fronts_wherever_one_stands_and_looks() {
-    for name in THESIS {
+fn from_inside_a_scene_of_the_theses_one_sees_fronts_wherever_one_stands_and_looks() {
+    for name in THESIS.into_iter().chain(ROMANO) {
         let (scene, cameras) = open(name).unwrap();
         let world = World::build(Arc::new(scene), Preset::fast());
         for (camera, seed) in cameras.iter().zip(1..) {
@@ -177,4 +184,91 @@ fn one_can_walk_to_every_room_of_a_floor_of_the_building_and_to_no_other_floor()
         };
         assert_eq!(lamps.iter().filter(is_reached).count(), 16, "at {height} m");
     }
+}
+
+#[test]
+fn all_light_of_the_hidden_lamp_meets_its_black_shade_or_the_mirror() {
+    let world = World::build(Arc::new(build("hidden_lamp").unwrap()), Preset::fast());
+    let scene = world.scene();
+    let lamp = scene.surface_ids().find(|id| scene.mesh_of(*id).name == "lamp").unwrap();
+    let random = OwenSobol::new(1);
+    let mut mirrored = 0;
+    const RAYS: u32 = 20_000;
+    for ray in 0..RAYS {
+        let [u, v, x, y] = random.point(ray);
+        let triangle = ray % scene.mesh_of(lamp).triangles.len() as u32;
+        let start = scene.triangle(lamp, triangle).at(uniform_triangle(Vec2::new(x, y)));
+        let direction = uniform_sphere(Vec2::new(u, v));
+        let direction = if direction.y < 0.0 { -direction } else { direction };
+        let hit = world.closest(&Ray::new(start + Vec3::Y * 1e-4, direction)).unwrap();
+        match scene.mesh_of(hit.surface).name.as_str() {
+            "mirror" => mirrored += 1,
+            "shade_inside" => {}
+            other => panic!("light reaches {other}"),
+        }
+        assert!(!hit.back);
+    }
+    // The rim is seen from the middle at an angle of atan(0.15 / 0.6): 3 % of the hemisphere.
+    assert!((0.02..0.04).contains(&(mirrored as f32 / RAYS as f32)), "{mirrored}");
+}
+
+#[test]
+fn of_781_balls_each_touches_the_one_that_carries_it_and_five_that_it_carries_and_no_two_meet() {
+    let scene = build("ball_flake").unwrap();
+    let balls: Vec<(Vec3, f32)> = scene
+        .surfaces
+        .iter()
+        .filter(|surface| surface.key.0.contains("ball"))
+        .map(|surface| (surface.to_world.translation.into(), surface.to_world.matrix3.x_axis.x))
+        .collect();
+    let mut touching = vec![0; balls.len()];
+    for (index, (center, radius)) in balls.iter().enumerate() {
+        assert!(center.y >= radius - 1e-6 && center.abs().max_element() + radius < 2.5, "{index} leaves the room");
+        for (other, (place, size)) in balls.iter().enumerate().skip(index + 1) {
+            let gap = center.distance(*place) - radius - size;
+            assert!(gap > -1e-5, "{index} and {other} meet by {gap}");
+            if gap < 1e-5 {
+                touching[index] += 1;
+                touching[other] += 1;
+            }
+        }
+    }
+    for (depth, (count, neighbors)) in [(1, 5), (5, 6), (25, 6), (125, 6), (625, 1)].into_iter().enumerate() {
+        let radius = ROOT * SHRINK.powi(depth as i32);
+        let of_depth = balls.iter().zip(&touching).filter(|((_, size), _)| (size / radius - 1.0).abs() < 1e-4);
+        assert_eq!(of_depth.clone().count(), count, "{depth}");
+        of_depth.for_each(|(_, touching)| assert_eq!(*touching, neighbors, "{depth}"));
+    }
+}
+
+#[test]
+fn without_a_tree_the_picture_of_780_balls_is_the_same() {
+    let scene = Arc::new(build("ball_flake").unwrap().with_solid_glass());
+    let (world, brute_force) = (World::build(scene.clone(), Preset::best()), BruteForce::new(&scene));
+    let lights = LightSampler::new(&scene);
+    let (_, cameras) = open("ball_flake").unwrap();
+    let view = View { camera: cameras[0].clone(), size: UVec2::new(12, 8), lens: None, filter: PixelFilter::Box };
+    let settings = RenderSettings { samples: 1, ..Default::default() };
+    let [with_tree, without] = [&world as &dyn RayQuery, &brute_force]
+        .map(|world| render(&PathTracer::new(&scene, world, &lights, Some(2)), &view, &settings, &Unmonitored));
+    assert_eq!(with_tree, without);
+    assert!(with_tree.mean() > 1.0, "{}", with_tree.mean());
+}
+
+#[test]
+fn the_car_is_made_of_closed_bodies_and_stands_on_its_wheels() {
+    let scene = build("car").unwrap();
+    let lowest = |id: SurfaceId| {
+        let to_world = scene.surface(id).to_world;
+        scene.mesh_of(id).positions.iter().map(|place| to_world.transform_point3(*place).y).fold(f32::MAX, f32::min)
+    };
+    let mut lowest_of_all = f32::MAX;
+    for id in scene.surface_ids().filter(|id| scene.mesh_of(*id).name != "floor") {
+        let name = &scene.mesh_of(id).name;
+        assert!(scene.mesh_of(id).is_closed(), "{name}");
+        assert!(name == "tire" || lowest(id) > 0.05, "{name}: {}", lowest(id));
+        lowest_of_all = lowest_of_all.min(lowest(id));
+    }
+    assert!(lowest_of_all.abs() < 1e-3, "{lowest_of_all}");
+    assert!(scene.lights.is_empty() && !scene.sky.is_dark());
 }

@@ -28,6 +28,7 @@ mod spawn;
 mod view;
 #[cfg(feature = "plugin")]
 mod viewer;
+mod walks;
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};

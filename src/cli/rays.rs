@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::accel::{Preset, World};
+use crate::accel::{MAX_STEPS, World};
 use crate::clock;
-use crate::geometry::{Ray, RayQuery};
+use crate::geometry::Ray;
 use crate::input;
 use crate::output::{check_place, write_atomic};
 use crate::scene::CheckedScene;
 
-use super::arguments::{SceneArguments, WorkArguments};
+use super::arguments::{SceneArguments, WorkArguments, print_warnings};
+use super::walks::{Answers, Traversal, TreeBuilder, Work};
 use super::{Failure, say};
 use crate::Device;
 
@@ -32,6 +33,12 @@ pub struct Arguments {
     /// Number of times to trace all rays; the fastest pass is reported
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     passes: u32,
+    /// Builder of the tree, on the processor [default: sah]
+    #[arg(long, value_enum)]
+    builder: Option<TreeBuilder>,
+    /// Traversal of the tree; a graphics card has stack and restart [default: wide, or a short stack on a graphics card]
+    #[arg(long, value_enum)]
+    traversal: Option<Traversal>,
     #[command(flatten)]
     work: WorkArguments,
     /// Print one JSON object
@@ -48,26 +55,48 @@ struct Outcome {
     /// Duration of the fastest pass; the first pass also warms the caches.
     seconds: f64,
     mrays_per_second: f64,
+    /// Work on the processor.
+    #[serde(flatten)]
+    work: Option<Work>,
+    warnings: Vec<String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    arguments.work.prepare_threads()?;
+    let traversal = arguments.traversal.unwrap_or_default();
+    let is_for_processor = arguments.builder.is_some()
+        || arguments.traversal.is_some_and(|traversal| matches!(traversal, Traversal::Wide | Traversal::BruteForce));
+    if is_for_processor {
+        arguments.work.prepare()?;
+    } else {
+        arguments.work.prepare_threads()?;
+    }
     let rays = read_rays(&arguments.rays)?;
     check_place(&arguments.hits)?;
     let opened = arguments.scene.open_within_memory()?;
-    let (Replay { records, hits, seconds }, build_seconds) = match arguments.work.open_device()? {
-        Device::Cpu => replay_on_cpu(&opened.scene, &rays, arguments),
+    traversal.check(arguments.any_hit, &opened.scene)?;
+    let device = if is_for_processor { Device::Cpu } else { arguments.work.open_device()? };
+    let (Replay { records, hits, seconds }, build_seconds, work) = match device {
+        Device::Cpu => replay_on_cpu(&opened.scene, &rays, arguments, traversal),
         #[cfg(feature = "gpu")]
-        Device::Gpu(gpu) => replay_on(&gpu, &opened.scene, &rays, arguments)?,
+        Device::Gpu(gpu) => {
+            let (replay, build_seconds) = replay_on(&gpu, &opened.scene, &rays, arguments)?;
+            (replay, build_seconds, None)
+        }
     };
     write_atomic(&arguments.hits, &records)?;
 
     let mrays_per_second = rays.len() as f64 / seconds.max(1e-9) / 1e6;
     let passes = arguments.passes;
-    let outcome = Outcome { rays: rays.len(), hits, build_seconds, passes, seconds, mrays_per_second };
+    let unfinished = work.as_ref().map_or(0, |work| work.unfinished);
+    let warning =
+        || format!("{unfinished} rays ended after {MAX_STEPS} steps, so their hits may be wrong: the tree is damaged");
+    let warnings = (unfinished > 0).then(warning).into_iter().collect();
+    let outcome = Outcome { rays: rays.len(), hits, build_seconds, passes, seconds, mrays_per_second, work, warnings };
     if arguments.json {
         say(serde_json::to_string(&outcome)?);
     } else {
+        print_warnings(&outcome.warnings);
+        outcome.work.iter().for_each(say);
         say(format_args!(
             "{} rays, {} hits, {:.3} s at best of {passes}, {:.2} million rays a second (tree: {:.3} s)",
             outcome.rays, outcome.hits, seconds, mrays_per_second, build_seconds
@@ -76,17 +105,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Traces the rays on the CPU. Returns the result, and the seconds to build the tree.
-fn replay_on_cpu(scene: &CheckedScene, rays: &[Ray], arguments: &Arguments) -> (Replay, f64) {
+/// Traces the rays on the CPU. Returns the result, the seconds to build the tree, and the work of closest-hit rays.
+fn replay_on_cpu(
+    scene: &CheckedScene,
+    rays: &[Ray],
+    arguments: &Arguments,
+    traversal: Traversal,
+) -> (Replay, f64, Option<Work>) {
+    let preset = arguments.builder.unwrap_or_default().preset(traversal);
     let started = clock::now();
-    let world = World::build(scene.shared().clone(), Preset::best()).with_movers();
+    let world = World::build(scene.shared().clone(), preset).with_movers();
     let build_seconds = started.elapsed().as_secs_f64();
-    let replay = if arguments.any_hit {
-        replay(rays, arguments.passes, |ray| any_hit(&world, ray))
-    } else {
-        replay(rays, arguments.passes, |ray| closest_hit(&world, ray))
-    };
-    (replay, build_seconds)
+    let answers = Answers::new(traversal, &world);
+    if arguments.any_hit {
+        return (replay(rays, arguments.passes, |ray| any_hit(&answers, ray)), build_seconds, None);
+    }
+    let replay = replay(rays, arguments.passes, |ray| closest_hit(&world, &answers, ray));
+    (replay, build_seconds, Some(answers.work(rays)))
 }
 
 /// Traces the rays on a graphics card. The result's seconds include the transfer of rays in both directions.
@@ -102,7 +137,12 @@ fn replay_on(
     let started = clock::now();
     let on_device = GpuScene::new(gpu, scene)?;
     let build_seconds = started.elapsed().as_secs_f64();
-    let kernels = RayKernels::new(gpu, Stack::default(), on_device.trees());
+    let stack = match arguments.traversal {
+        Some(Traversal::Stack) => Stack::Full,
+        Some(Traversal::Restart) => Stack::Restart,
+        Some(Traversal::Wide | Traversal::BruteForce) | None => Stack::Short,
+    };
+    let kernels = RayKernels::new(gpu, stack, on_device.trees());
     let question = if arguments.any_hit { Question::Any } else { Question::Closest };
     let rays: Vec<Ray> = rays.iter().map(|ray| if ray.is_valid() { *ray } else { NOWHERE }).collect();
     let mut answers = Vec::new();
@@ -155,15 +195,15 @@ fn parse_ray(bytes: &[u8]) -> Ray {
     Ray { origin, direction, t_min, t_max: number() }
 }
 
-fn closest_hit(world: &World, ray: &Ray) -> (bool, [u8; 8]) {
-    let hit = world.closest(ray);
+fn closest_hit(world: &World, answers: &Answers, ray: &Ray) -> (bool, [u8; 8]) {
+    let hit = answers.closest(ray);
     let t = hit.map_or(-1.0, |hit| hit.t);
     let triangle = hit.map_or(u32::MAX, |hit| world.triangle_in_scene(&hit));
     (hit.is_some(), bytemuck::cast([t.to_bits().to_le(), triangle.to_le()]))
 }
 
-fn any_hit(world: &World, ray: &Ray) -> (bool, [u8; 4]) {
-    let blocked = world.blocked(ray).is_blocked();
+fn any_hit(answers: &Answers, ray: &Ray) -> (bool, [u8; 4]) {
+    let blocked = answers.is_blocked(ray);
     (blocked, f32::from(u8::from(blocked)).to_le_bytes())
 }
 
@@ -203,6 +243,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::accel::Preset;
     use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
 
     /// Builds two triangles across the z axis, one at z = 0 and one at z = 2.
@@ -236,9 +277,16 @@ mod tests {
     }
 
     #[test]
-    fn hits_are_distances_and_triangles_and_misses_minus_one() {
+    fn hits_are_distances_and_triangles_and_misses_minus_one_by_every_traversal() {
         let world = world();
-        let replay = replay(&rays(), 2, |ray| closest_hit(&world, ray));
+        for traversal in [Traversal::Wide, Traversal::Stack, Traversal::Restart, Traversal::BruteForce] {
+            let answers = Answers::new(traversal, &world);
+            check_closest(&replay(&rays(), 2, |ray| closest_hit(&world, &answers, ray)));
+            assert_eq!(answers.work(&rays()).unfinished, 0);
+        }
+    }
+
+    fn check_closest(replay: &Replay) {
         let records: Vec<(f32, u32)> = replay
             .records
             .chunks_exact(8)
@@ -254,7 +302,8 @@ mod tests {
     #[test]
     fn any_hit_says_one_or_zero() {
         let world = world();
-        let replay = replay(&rays(), 2, |ray| any_hit(&world, ray));
+        let answers = Answers::new(Traversal::Wide, &world);
+        let replay = replay(&rays(), 2, |ray| any_hit(&answers, ray));
         let records: Vec<f32> =
             replay.records.chunks_exact(4).map(|record| f32::from_le_bytes(record.try_into().unwrap())).collect();
         assert_eq!(records, [1.0, 0.0, 0.0, 1.0]);

@@ -24,7 +24,7 @@ use crate::gpu;
 use crate::lights::{LightAreaSampler, LightSampler};
 use crate::output::check_place;
 use crate::pathtrace::{
-    Film, FilmPart, Integrator, Lens, LightPicture, LightTracer, PathTracer, PictureInputs, PixelFilter,
+    Film, FilmPart, Integrator, Lens, LightPicture, LightTracer, PathTracer, PictureInputs, PixelFilter, PlainTracer,
     PublishedMeans, RenderSettings, Tile, View, WhittedTracer, measured_speed, metered, metered_film,
     render_from_lights, render_on_ranks, render_timed_tile,
 };
@@ -105,11 +105,14 @@ enum Method {
     Whitted,
     /// Direct light only
     Direct,
+    /// Paths from the eye as published, which find light by chance alone: all surfaces as if they were diffuse, 8 bounces
+    /// unless --bounces is given
+    Plain,
 }
 
 impl Method {
     fn runs_on_devices(self) -> bool {
-        self != Self::Whitted
+        !matches!(self, Self::Whitted | Self::Plain)
     }
 }
 
@@ -145,11 +148,16 @@ impl Arguments {
         match self.integrator {
             Method::Path | Method::Light | Method::Hybrid => Ok(self.bounces),
             Method::Direct => Ok(Some(self.bounces.unwrap_or(1).min(1))),
+            Method::Plain => Ok(Some(self.plain_bounces())),
             Method::Whitted if self.bounces.is_some() => {
                 Err("--bounces is not for --integrator whitted, whose rays end when they count too little".into())
             }
             Method::Whitted => Ok(None),
         }
+    }
+
+    fn plain_bounces(&self) -> u32 {
+        self.bounces.unwrap_or(PlainTracer::USUAL_BOUNCES)
     }
 
     fn settings(&self) -> Result<RenderSettings, Failure> {
@@ -214,7 +222,8 @@ impl Arguments {
         };
         if matches!(self.integrator, Method::Light | Method::Hybrid) {
             return Err(
-                "paths from lights reach all of a picture: --shard and --tile are for path, whitted and direct".into(),
+                "paths from lights reach all of a picture: --shard and --tile are for path, whitted, direct and plain"
+                    .into(),
             );
         }
         let folder = &self.output;
@@ -242,6 +251,7 @@ impl Arguments {
         match self.integrator {
             Method::Path | Method::Direct => from_camera(paths),
             Method::Whitted => from_camera(&WhittedTracer::new(world.scene(), world, lights)),
+            Method::Plain => from_camera(&PlainTracer::new(world.scene(), world, lights, self.plain_bounces())),
             Method::Light if self.faithful => {
                 let tolerance = settings.tolerance.unwrap_or(FAITHFUL_TOLERANCE);
                 let published = PublishedMeans::new(world.scene(), world, lights, tolerance);
@@ -267,7 +277,12 @@ impl Arguments {
         monitor: &dyn Monitor,
     ) -> Result<Option<(Film, ClusterReport)>, Failure> {
         let whitted = WhittedTracer::new(world.scene(), world, lights);
-        let tracer: &dyn Integrator = if self.integrator == Method::Whitted { &whitted } else { paths };
+        let plain = PlainTracer::new(world.scene(), world, lights, self.plain_bounces());
+        let tracer: &dyn Integrator = match self.integrator {
+            Method::Whitted => &whitted,
+            Method::Plain => &plain,
+            _ => paths,
+        };
         let strategy = strategy.unwrap_or_default();
         let speed = match self.strategy.speed {
             Speed::Measured if strategy == Strategy::SpeedProportional => measured_speed(tracer, view, self.seed),
@@ -295,7 +310,7 @@ impl Arguments {
                 let from_lights = gpu::FromLights { hybrid: self.integrator == Method::Hybrid, max_bounces };
                 self.drawn(gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?)
             }
-            Method::Path | Method::Direct | Method::Whitted => {
+            Method::Path | Method::Direct | Method::Whitted | Method::Plain => {
                 let film = gpu::render(gpu, &on_gpu, view, max_bounces, settings, monitor)?;
                 Drawn { film, row_seconds: None, light: None }
             }

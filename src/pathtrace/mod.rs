@@ -11,6 +11,7 @@
 //! - [`LightTracer`] follows paths from lights; [`render_from_lights`] draws with this tracer.
 //! - [`render_tile`] draws a part of a picture. [`FilmParts`] joins parts that several machines have drawn.
 //!   [`render_on_ranks`] draws with all ranks of a [`cluster`](crate::cluster).
+//! - [`PlainTracer`] is path tracing without any technique against noise, as published.
 //! - [`PublishedMeans`] is the method of directions as published.
 //!
 //! [`Exposure`] and [`Tonemapping`] convert radiance to display colors, as Bevy does.
@@ -31,6 +32,7 @@ mod light;
 mod material_class;
 mod on_ranks;
 mod path;
+mod plain;
 mod published;
 mod render;
 mod tile;
@@ -63,6 +65,7 @@ pub use light::LightTracer;
 pub(crate) use light::seed_of_pass;
 pub use on_ranks::{measured_speed, render_on_ranks};
 pub use path::PathTracer;
+pub use plain::PlainTracer;
 pub use published::{Directions, PublishedMeans};
 pub use render::{RenderSettings, render, render_tile, render_timed_tile};
 pub use tile::Tile;

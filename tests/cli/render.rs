@@ -52,6 +52,20 @@ fn noise_of_one_sample_is_unknown_and_a_dark_picture_is_said_to_be() {
 }
 
 #[test]
+fn the_plain_integrator_draws_what_the_usual_one_draws_with_as_many_bounces() {
+    let folder = folder();
+    let draw = |more: &[&str]| {
+        let inside = ["--eye", "0,0,0.5", "--target", "0,0,-1", "--size", "24x16", "--bounces", "2", "--json"];
+        json(&run(&folder, &[&["render", "builtin:furnace"][..], &inside, more].concat()))
+    };
+    draw(&["-o", "path.exr", "--samples", "256"]);
+    let report = draw(&["-o", "plain.exr", "--integrator", "plain", "--samples", "1024", "--reference", "path.exr"]);
+    // Two bounces leave 1 - 0.8^3 = 0.488 of the brightest channel's light.
+    assert!(report["relative_rmse"].as_f64().unwrap() < 0.04, "{report}");
+    assert!(report["shown_rmse"].as_f64().unwrap() < 0.04, "{report}");
+}
+
+#[test]
 fn render_says_what_it_cannot_draw() {
     let folder = folder();
     let complain = |more: &[&str]| complaint(&folder, &[&["render", "builtin:furnace"][..], more].concat());

@@ -5,12 +5,12 @@ use rayon::prelude::*;
 use crate::geometry::Aabb;
 
 use super::cost::{self, NodeCost};
-use super::{Builder, Cell, Output, PARALLEL_ABOVE, Reference, exact, halves};
+use super::{Builder, Cell, Output, PARALLEL_ABOVE, Planes, Reference, exact, halves};
 
 /// Builds the subtree of a cell. Uses bins while the node has more than [`Preset::exact_below`](super::Preset)
-/// references, and the exact sweep below that.
+/// references, and the exact sweep below that. Other [`Planes`] are for the exact sweep alone.
 pub(super) fn subtree(builder: &Builder, references: Vec<Reference>, cell: Cell, slot: usize, output: &mut Output) {
-    if references.len() <= builder.preset.exact_below {
+    if references.len() <= builder.preset.exact_below || builder.preset.planes != Planes::AnyAxis {
         return exact::subtree(builder, &references, cell, slot, output);
     }
     let leaf_cost = cost::leaf(builder.preset, references.len());

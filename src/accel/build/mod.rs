@@ -13,7 +13,7 @@ mod exact;
 
 use crate::geometry::{Aabb, Triangle};
 
-use super::{Node, NodeKind, Preset};
+use super::{Node, NodeKind, Planes, Preset};
 
 /// Reference to a triangle from one node. The box bounds the triangle's part inside the node's cell.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,8 @@ struct Builder<'a> {
     triangles: &'a [Triangle],
     preset: &'a Preset,
     depth_limit: usize,
+    /// Leaves start at multiples of this number of references.
+    alignment: usize,
 }
 
 impl Builder<'_> {
@@ -59,9 +61,10 @@ const ROOM_OF_SMALL_TREES: usize = 1 << 15;
 /// Reference that fills the unused lanes of a leaf's last block.
 pub(super) const PADDING: u32 = u32::MAX;
 
-/// Builds the tree of the given triangles within their common bounds.
-pub(super) fn build(triangles: &[Triangle], bounds: Aabb, preset: &Preset) -> Output {
-    build_boxes(triangles.iter().map(Triangle::bounds), if preset.clip { triangles } else { &[] }, bounds, preset)
+/// Builds the tree of the given triangles within their common bounds. Leaves start at multiples of `alignment`.
+pub(super) fn build(triangles: &[Triangle], bounds: Aabb, preset: &Preset, alignment: u32) -> Output {
+    let clipped = if preset.clip { triangles } else { &[] };
+    build_boxes(triangles.iter().map(Triangle::bounds), clipped, bounds, preset, alignment)
 }
 
 /// Builds the tree of the given boxes. Boxes that have a triangle shrink to its clipped bounds.
@@ -70,12 +73,14 @@ pub(super) fn build_boxes(
     triangles: &[Triangle],
     bounds: Aabb,
     preset: &Preset,
+    alignment: u32,
 ) -> Output {
     let references: Vec<Reference> = boxes
         .zip(0..)
         .map(|(bounds, triangle)| Reference { bounds: without_negative_zero(bounds), triangle })
         .collect();
-    let builder = Builder { triangles, preset, depth_limit: depth_limit(references.len()).min(preset.deepest) };
+    let depth_limit = depth_limit(references.len()).min(preset.deepest);
+    let builder = Builder { triangles, preset, depth_limit, alignment: alignment.max(1) as usize };
     let mut output = Output::new();
     let room = ROOM_OF_SMALL_TREES.max(MAX_REFERENCES_PER_TRIANGLE * references.len());
     binned::subtree(&builder, references, Cell { bounds, depth: 0, room }, 0, &mut output);
@@ -119,13 +124,12 @@ impl Output {
     }
 
     /// Makes the node in a slot a leaf.
-    fn leaf(&mut self, slot: usize, bounds: Aabb, triangles: impl Iterator<Item = u32>, preset: &Preset) {
+    fn leaf(&mut self, slot: usize, bounds: Aabb, triangles: impl Iterator<Item = u32>, alignment: usize) {
         self.boxes[slot] = bounds;
         let first = self.references.len();
         self.references.extend(triangles);
         self.nodes[slot] = Node::leaf(first, self.references.len() - first);
-        let width = preset.leaf_width.max(1) as usize;
-        self.references.resize(self.references.len().next_multiple_of(width), PADDING);
+        self.references.resize(self.references.len().next_multiple_of(alignment), PADDING);
     }
 
     /// Makes the node in a slot a split, and returns the slot of its first child.
