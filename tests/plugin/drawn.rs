@@ -310,7 +310,7 @@ fn assert_mover_is_lit(lighting: MoverLighting) {
     assert_red(&mut app, &picture, lit, 0.05);
 }
 
-/// Returns the sum of red over the picture of a ball at five places of the Cornell box, each seen along another axis.
+/// Returns the sum of red over the picture of a ball at five places of the Cornell box, each seen from afar.
 fn red_of_ball(app: &mut App, picture: &Handle<Image>, ball: Entity) -> [f32; 5] {
     let spots = [
         (Vec3::new(0.0, 0.7, 0.0), Vec3::Z),
@@ -321,9 +321,11 @@ fn red_of_ball(app: &mut App, picture: &Handle<Image>, ball: Entity) -> [f32; 5]
     ];
     let mut cameras = app.world_mut().query_filtered::<Entity, With<Camera3d>>();
     let camera = cameras.single(app.world()).unwrap();
+    let narrow = PerspectiveProjection { fov: 0.14, ..default() };
+    app.world_mut().entity_mut(camera).insert(Projection::Perspective(narrow));
     spots.map(|(spot, direction)| {
         *app.world_mut().get_mut::<Transform>(ball).unwrap() = Transform::from_translation(spot);
-        let seen_from = Transform::from_translation(spot + 0.5 * direction).looking_at(spot, Vec3::new(0.1, 0.2, 0.9));
+        let seen_from = Transform::from_translation(spot + 3.0 * direction).looking_at(spot, Vec3::new(0.1, 0.2, 0.9));
         *app.world_mut().get_mut::<Transform>(camera).unwrap() = seen_from;
         tick_app_times(app, 6);
         let image = picture_of(app, picture);

@@ -59,11 +59,10 @@ pub use lights::{add_marks, apply_lights, remove_marks};
 use material::StandInMaterials;
 
 use crate::clock;
-pub use movers::MoverLighting;
 pub use page::{PagePixels, half_floats, uv_rect};
 pub use removal::remove_level;
 pub use toggle::{Lightmaps, RemoveLightmaps};
-pub use volume::{exchange_volume, set_volume_frame};
+pub use volume::{MoverLighting, exchange_volume, set_volume_frame};
 
 /// Main thread time per frame that prepares or attaches lightmaps, in milliseconds.
 pub const LIGHTMAPS_MAIN_THREAD: DiagnosticPath = DiagnosticPath::const_new("lightmaps/main_thread");

@@ -10,11 +10,30 @@ use bevy::prelude::*;
 use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 
 use super::entity::Shown;
-use super::movers::MoverLighting;
 use super::page::half_floats;
 use crate::geometry::Aabb;
 use crate::lightmap::Voxels;
 use crate::plugin::state::BakedVolume;
+
+/// Way in which irradiance volumes light movers, that is meshes without a lightmap. Set it before a level is shown.
+#[derive(Resource, Clone, Copy, Debug, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Resource, Default, Debug, Clone, PartialEq, Hash)]
+pub enum MoverLighting {
+    /// Bevy samples the volume for each pixel. The default, except in browsers, where Bevy 0.19 draws no volumes.
+    Volume,
+    /// The plugin samples the volume around each mover, and exchanges its material for a copy that emits this
+    /// light. The default in browsers.
+    ///
+    /// All sides of a mover are equally bright: the light is the mean over the side that faces the first camera. Metal by a
+    /// texture counts as diffuse. Materials that emit light themselves and unlit ones stay as they are.
+    Material,
+}
+
+impl Default for MoverLighting {
+    fn default() -> Self {
+        if cfg!(target_arch = "wasm32") { Self::Material } else { Self::Volume }
+    }
+}
 
 /// Voxels of the volume, and the rotation of its texture.
 #[derive(Component)]
