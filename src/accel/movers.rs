@@ -88,12 +88,7 @@ impl Movers {
             if bounds.is_empty() || !from_world.is_finite() {
                 continue;
             }
-            let corners = (0..8).map(|corner| {
-                Vec3::from_array(core::array::from_fn(|axis| {
-                    if corner >> axis & 1 == 0 { bounds.min[axis] } else { bounds.max[axis] }
-                }))
-            });
-            boxes.push(Aabb::around(corners.map(|corner| to_world.transform_point3(corner))));
+            boxes.push(bounds.transformed(&to_world));
             instances.push(Instance { surface, object: object.clone(), from_world });
         }
         Self::over(meshes, instances, &boxes)

@@ -1,6 +1,6 @@
 //! Axis-aligned bounding boxes.
 
-use glam::Vec3;
+use glam::{Affine3A, Vec3};
 
 use super::Ray;
 
@@ -86,6 +86,16 @@ impl Aabb {
         point.cmpge(self.min).all() && point.cmple(self.max).all()
     }
 
+    /// Returns the smallest box around the corners of the transformed box.
+    pub fn transformed(self, transform: &Affine3A) -> Self {
+        let corner = |number: usize| {
+            Vec3::from_array(core::array::from_fn(|axis| {
+                if number >> axis & 1 == 0 { self.min[axis] } else { self.max[axis] }
+            }))
+        };
+        Self::around((0..8).map(|number| transform.transform_point3(corner(number))))
+    }
+
     /// Returns the parts below and above a plane perpendicular to an axis.
     #[inline]
     pub fn halves(self, axis: usize, position: f32) -> [Self; 2] {
@@ -137,5 +147,19 @@ impl Aabb {
         }
         let e = self.extent();
         2.0 * (e.x * e.y + e.y * e.z + e.z * e.x)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transformed_box_holds_the_transformed_corners_and_no_more() {
+        let bounds = Aabb { min: Vec3::new(-1.0, 0.0, 2.0), max: Vec3::new(1.0, 4.0, 3.0) };
+        // A quarter turn takes X to Y and Y to -X.
+        let turn = glam::Mat3::from_cols(Vec3::Y, Vec3::NEG_X, Vec3::Z);
+        let found = bounds.transformed(&Affine3A::from_mat3_translation(turn * 2.0, Vec3::X));
+        assert_eq!(found, Aabb { min: Vec3::new(-7.0, -2.0, 4.0), max: Vec3::new(1.0, 2.0, 6.0) });
     }
 }

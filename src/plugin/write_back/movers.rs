@@ -6,7 +6,6 @@
 use bevy::asset::AssetId;
 use bevy::camera::primitives::Aabb;
 use bevy::ecs::system::SystemParam;
-use bevy::math::Vec3A;
 use bevy::pbr::{MeshMaterial3d, StandardMaterial};
 use bevy::platform::collections::HashSet;
 use bevy::prelude::*;
@@ -57,30 +56,26 @@ pub fn may_change(lighting: Res<MoverLighting>, mut changes: MoverChanges) -> bo
 #[derive(SystemParam)]
 pub struct ShownVolumes<'w, 's> {
     volumes: Query<'w, 's, (&'static VolumeVoxels, &'static GlobalTransform)>,
-    cameras: Query<'w, 's, (&'static Camera, &'static GlobalTransform), With<Camera3d>>,
+    cameras: Query<'w, 's, (Entity, &'static Camera, &'static GlobalTransform), With<Camera3d>>,
     shown: Res<'w, Shown>,
 }
 
 impl ShownVolumes<'_, '_> {
     /// Returns the position of the first active camera.
     fn camera(&self) -> Option<Vec3> {
-        let active = self.cameras.iter().filter(|(camera, _)| camera.is_active);
-        active.min_by_key(|(camera, _)| camera.order).map(|(_, place)| place.translation())
+        let active = self.cameras.iter().filter(|(_, camera, _)| camera.is_active);
+        active.min_by_key(|(entity, camera, _)| (camera.order, *entity)).map(|(.., place)| place.translation())
     }
 
     /// Returns the light of a mover. `None` outside of volumes.
     fn light_of(&self, mover: &GlobalTransform, bounds: &Aabb, camera: Vec3) -> Option<Vec3> {
         let volumes = self.shown.enabled.then_some(&self.volumes)?;
         volumes.iter().find_map(|(volume, place)| {
-            let geometry::Aabb { min, max } = volume.voxels().bounds;
-            let to_box = place.affine().inverse() * mover.affine();
-            let center = min + (to_box.transform_point3(bounds.center.into()) + 0.5) * (max - min);
-            let axes = [to_box.matrix3.x_axis, to_box.matrix3.y_axis, to_box.matrix3.z_axis];
-            let half_size = axes.into_iter().zip(bounds.half_extents.to_array()).map(|(axis, half)| axis.abs() * half);
-            let half_size = Vec3::from(half_size.sum::<Vec3A>()) * (max - min);
-            let direction = camera - mover.affine().transform_point3(bounds.center.into());
-            let direction = place.rotation().inverse() * direction.normalize_or_zero();
-            seen_from(volume.voxels(), geometry::Aabb { min: center - half_size, max: center + half_size }, direction)
+            let to_bake = volume.world_to_bake(place);
+            let bounds = geometry::Aabb { min: bounds.min().into(), max: bounds.max().into() };
+            let bounds = bounds.transformed(&(to_bake * mover.affine()));
+            let direction = to_bake.transform_point3(camera) - bounds.center();
+            seen_from(volume.voxels(), bounds, direction.normalize_or_zero())
         })
     }
 }
@@ -95,8 +90,10 @@ const SIDE: f32 = 0.679;
 /// A voxel's value for an axis `a` counts by `dot(n, a)^2` at a normal `n`, if that is on its side. The mean of this over
 /// the disk of a sphere seen from a direction `d` is `(1 + dot(d, a))^2 / 8`.
 fn seen_from(voxels: &Voxels, mover: geometry::Aabb, direction: Vec3) -> Option<Vec3> {
-    let (center, half_size) = ((mover.min + mover.max) * 0.5, (mover.max - mover.min) * 0.5);
-    voxels.irradiance_at(center, Vec3::Y)?;
+    let (center, half_size) = (mover.center(), mover.extent() * 0.5);
+    if !voxels.bounds.contains(center) {
+        return None;
+    }
     Voxels::DIRECTIONS
         .into_iter()
         .map(|axis| {

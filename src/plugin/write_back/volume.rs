@@ -11,7 +11,6 @@ use bevy::render::render_resource::{Extent3d, TextureDimension, TextureFormat};
 
 use super::entity::Shown;
 use super::page::half_floats;
-use crate::geometry::Aabb;
 use crate::lightmap::Voxels;
 use crate::plugin::state::BakedVolume;
 
@@ -49,6 +48,11 @@ impl VolumeVoxels {
     /// Returns the voxels, in the space of the bake.
     pub fn voxels(&self) -> &Voxels {
         &self.voxels
+    }
+
+    /// Returns the transform from the world to the bake, for a volume with the transform `place`.
+    pub fn world_to_bake(&self, place: &GlobalTransform) -> Affine3A {
+        box_to_bake(&self.voxels) * place.affine().inverse()
     }
 }
 
@@ -91,9 +95,13 @@ pub fn set_volume_frame(world: &mut World, level: Entity, frame: Affine3A) {
 
 /// Returns the transform of a volume's box below a level's entity.
 fn box_of(voxels: &Voxels, frame: Affine3A) -> Transform {
-    let Aabb { min, max } = voxels.bounds;
-    let place = Affine3A::from_scale_rotation_translation(max - min, Quat::IDENTITY, (min + max) * 0.5);
-    Transform::from_matrix((frame.inverse() * place).into())
+    Transform::from_matrix((frame.inverse() * box_to_bake(voxels)).into())
+}
+
+/// Returns the transform from the unit cube around the origin to a volume's box in the bake.
+fn box_to_bake(voxels: &Voxels) -> Affine3A {
+    let bounds = voxels.bounds;
+    Affine3A::from_scale_rotation_translation(bounds.extent(), Quat::IDENTITY, bounds.center())
 }
 
 /// Run condition: the volume, or its level, has moved.
@@ -171,6 +179,7 @@ fn seen_along(values: &[Vec3; 6], direction: Vec3) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::Aabb;
 
     #[test]
     fn directions_along_an_axis_stand_below_those_against_it() {
