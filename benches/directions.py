@@ -2,8 +2,9 @@
 
     python3 benches/directions.py radiosity [--size 48x32] [--only REGEX] [--limit SECONDS]
 
-Prints Markdown. Needs nothing but Python. Cpu-seconds are user and system time of all threads of the process. The reference is the hybrid with many
-samples and another seed; `path` has to agree with it. A run that the limit of time ends before its tolerance has a star.
+Prints Markdown. Needs nothing but Python. Cpu-seconds are user and system time of all threads of the process. The
+reference is the hybrid with many samples and another seed; `path` has to agree with it. A run that the limit of time ends
+before its tolerance has a star.
 """
 
 import argparse

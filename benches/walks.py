@@ -2,8 +2,8 @@
 
     python3 benches/walks.py radiosity SCENE X,Y,Z [--rays 100000] [--naive 2000]
 
-Needs nothing but Python. Rays go from the point X,Y,Z in uniformly distributed directions. All rows have to find the same hits. Cpu-seconds
-of a ray are the difference between eleven passes and one.
+Needs nothing but Python. Rays go from the point X,Y,Z in uniformly distributed directions. All rows have to find the same
+hits. Cpu-seconds of a ray are the difference between eleven passes and one.
 """
 
 import argparse

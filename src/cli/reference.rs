@@ -18,7 +18,7 @@ pub struct Difference {
     rmse: f64,
     /// The same, divided by the mean of the reference; `None` for a black reference.
     relative_rmse: Option<f64>,
-    /// The same of what a screen shows of both; see [`shown`]. `None` for a black reference.
+    /// Relative root mean square difference on a screen; see [`shown`]. `None` for a black reference.
     shown_rmse: Option<f64>,
 }
 
