@@ -94,7 +94,8 @@ impl<'a> Viewers<'a> {
         let mut done: Vec<Cut> = Vec::new();
         // Breadth first: all nodes of a depth come before their halves.
         while !list.is_empty() {
-            let halves: Vec<[Cut; 2]> = list.par_iter_mut().filter_map(|cut| self.halves(cut, coherence)).collect();
+            let halves: Vec<[Cut; 2]> =
+                list.par_iter_mut().with_max_len(1).filter_map(|cut| self.halves(cut, coherence)).collect();
             done.extend(list);
             list = halves.into_iter().flatten().collect();
         }

@@ -77,6 +77,7 @@ pub(super) fn irradiance_from(
     let finished = PieceProgress::new(monitor, batches);
     let means = (0..batches)
         .into_par_iter()
+        .with_max_len(1)
         .map(|index| {
             monitor.check()?;
             let receiver = receivers[index / BATCHES as usize];

@@ -66,7 +66,7 @@ pub(super) fn follow_chunks<T: Send>(
     chunk: u32,
     follow: impl Fn(u32, &mut Vec<T>) + Sync,
 ) -> Vec<Vec<T>> {
-    let chunks = (0..(paths.end - paths.start).div_ceil(chunk)).into_par_iter().map(|index| {
+    let chunks = (0..(paths.end - paths.start).div_ceil(chunk)).into_par_iter().with_max_len(1).map(|index| {
         let first = paths.start + index * chunk;
         let mut found = Vec::new();
         (first..first.saturating_add(chunk).min(paths.end)).for_each(|path| follow(path, &mut found));

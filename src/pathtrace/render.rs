@@ -118,7 +118,7 @@ pub(super) fn add_pass(
 ) -> Vec<f64> {
     let sights = view.camera.sights();
     let rows: Vec<_> = film.rows_mut().collect();
-    let rows = rows.into_par_iter().enumerate().map(|(y, row)| {
+    let rows = rows.into_par_iter().enumerate().with_max_len(1).map(|(y, row)| {
         let started = clock::now();
         for (x, pixel) in row.iter_mut().enumerate() {
             let place = origin + UVec2::new(x as u32, y as u32);

@@ -109,14 +109,15 @@ pub(super) fn find(
     let measure_again = |&(element, _): &(usize, f32)| {
         (element, variance(element, direct_light(transport, element, CANDIDATE_SAMPLES)))
     };
-    let chosen = brightest(candidates.par_iter().map(measure_again).collect(), MAX_VARIANCE, MAX_BRIGHT);
+    let chosen =
+        brightest(candidates.par_iter().with_max_len(1).map(measure_again).collect(), MAX_VARIANCE, MAX_BRIGHT);
     let measure = |&(element, _): &(usize, f32)| BrightElement {
         element: element as u32,
         probability: 0.0,
         area: elements.area[element],
         radiosity: elements.reflectance[element] * direct_light(transport, element, MEASURE_SAMPLES) * SAMPLED_PART,
     };
-    let mut bright: Vec<BrightElement> = chosen.par_iter().map(measure).collect();
+    let mut bright: Vec<BrightElement> = chosen.par_iter().with_max_len(1).map(measure).collect();
     let power = |bright: &BrightElement| luminance(bright.radiosity) * bright.area;
     bright.retain(|bright| power(bright) > 0.0 && power(bright).is_finite());
     let all: f32 = bright.iter().map(power).sum();

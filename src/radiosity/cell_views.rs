@@ -65,7 +65,13 @@ impl CellViews {
             monitor.check()?;
             Ok(trace_view(transport, &cells.of_element, cell as u32, members))
         };
-        let hit_cells = members.par_iter().enumerate().with_min_len(16).map(view).collect::<Result<_, Cancelled>>()?;
+        let hit_cells = members
+            .par_iter()
+            .enumerate()
+            .with_min_len(16)
+            .with_max_len(16)
+            .map(view)
+            .collect::<Result<_, Cancelled>>()?;
         let mean_reflectance = |members: &Vec<u32>| {
             let sum: f32 = members.iter().map(|&element| luminance(elements.reflectance[element as usize])).sum();
             sum / members.len().max(1) as f32

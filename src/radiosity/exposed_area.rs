@@ -39,7 +39,12 @@ impl CoincidentSurfaces<'_> {
 
     /// Returns the exposed area fraction of each element, which is also the part that emits light.
     pub fn shown(&self) -> Vec<f32> {
-        (0..self.elements.len()).into_par_iter().with_min_len(64).map(|index| self.exposed_area_of(index)).collect()
+        (0..self.elements.len())
+            .into_par_iter()
+            .with_min_len(64)
+            .with_max_len(64)
+            .map(|index| self.exposed_area_of(index))
+            .collect()
     }
 
     fn exposed_area_of(&self, index: usize) -> f32 {

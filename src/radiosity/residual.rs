@@ -126,7 +126,7 @@ fn differences(
         Some(Difference { element, halves: [first?, second?].map(|found| claim.indirect[element] - found) })
     };
     let watched = |&element: &usize| monitor.check().map(|()| difference(element)).transpose();
-    chosen.par_iter().with_min_len(8).filter_map(watched).collect()
+    chosen.par_iter().with_min_len(8).with_max_len(8).filter_map(watched).collect()
 }
 
 /// Statistics of differences.

@@ -23,6 +23,10 @@ pub(crate) const TRIES: u32 = 4;
 /// 2^64.
 pub(crate) const ONE: f32 = (1u64 << 30) as f32;
 
+/// Maximum number of rays of an element in one bounce. A bright ray that strays into a dark corner would become up to
+/// 100,000 rays there, and they bring nothing: noise is that of the one ray.
+const MAX_RAYS: f64 = 4096.0;
+
 /// Minimum power of a ray relative to the strongest. Fixed-point sums resolve it to one part in ten thousand.
 const MIN_SHARE: f32 = 1e-5;
 
@@ -81,11 +85,11 @@ pub(crate) fn shoot_half(
     seed: u32,
     mut shoot: impl FnMut(&Bounce) -> Result<Deposits, StepError>,
 ) -> Result<StepReport, StepError> {
-    let area = |element: usize| {
-        elements.area[element] * accumulators.sums[element].visible_fraction() * weights.shown[element]
-    };
+    let areas: Vec<f32> = (0..elements.len())
+        .map(|element| elements.area[element] * accumulators.sums[element].visible_fraction() * weights.shown[element])
+        .collect();
     let sources: Vec<Vec3> = (0..elements.len()).map(|element| accumulators.source(elements, element)).collect();
-    let mut unshot: Vec<Vec3> = sources.iter().enumerate().map(|(element, source)| source * area(element)).collect();
+    let mut unshot: Vec<Vec3> = sources.iter().zip(&areas).map(|(source, area)| source * area).collect();
     let mut received = vec![Vec3::ZERO; elements.len()];
     let ray_shares = weights.ray_shares(&elements.area);
     let first_power = total(&unshot, &ray_shares);
@@ -100,34 +104,31 @@ pub(crate) fn shoot_half(
     while is_much(power, &left) && report.iterations < max {
         // Power that reaches dim surroundings gains weight. This must not increase the number of rays.
         let power_of_ray = power.max(first_power) / first_rays;
-        let ray_counts =
-            allocate_rays(means(&unshot, &ray_shares), power, power_of_ray, hash2(seed, report.iterations));
+        let shares = limit_rays(&unshot, &ray_shares, power_of_ray);
+        let means = means(&unshot, &shares);
+        let ray_counts = allocate_rays(means, total(&unshot, &shares), power_of_ray, hash2(seed, report.iterations));
         let bounce = Bounce {
             seed: hash2(seed, !report.iterations),
-            ray_shares: &ray_shares,
+            ray_shares: &shares,
             unshot: &unshot,
             ray_counts: &ray_counts,
         };
         let Deposits { arrived, rays } = shoot(&bounce)?;
         report.rays += rays;
         report.iterations += 1;
-        unshot = arrived
-            .into_iter()
-            .zip(&elements.reflectance)
-            .map(|(share, reflectance)| *reflectance * (share * power_of_ray).as_vec3())
-            .collect();
+        // Power that slips through a crack to an element inside geometry ends there. Rays of such an element would be
+        // many, since its adaptation level is low, and none would leave.
+        let reflected = |((share, reflectance), &area): ((DVec3, &Vec3), &f32)| {
+            if area > 0.0 { reflectance * (share * power_of_ray).as_vec3() } else { Vec3::ZERO }
+        };
+        unshot = arrived.into_iter().zip(&elements.reflectance).zip(&areas).map(reflected).collect();
         received.iter_mut().zip(&unshot).for_each(|(received, unshot)| *received += *unshot);
         power = total(&unshot, &ray_shares);
         left.shoot(&unshot, &ray_shares);
     }
     report.unshot = if first_power > 0.0 && bounces.is_none() { (power / first_power) as f32 } else { 0.0 };
-    let received_power: Vec<Vec3> = received
-        .iter()
-        .enumerate()
-        .map(|(element, received)| {
-            let area = area(element);
-            if area > 0.0 { received / area } else { Vec3::ZERO }
-        })
+    let received_power: Vec<Vec3> = (received.iter().zip(&areas))
+        .map(|(received, &area)| if area > 0.0 { received / area } else { Vec3::ZERO })
         .collect();
     accumulators.add_shot(&sources, &received_power);
     Ok(report)
@@ -165,6 +166,14 @@ impl Left {
     fn is_much(&self, power_of_ray: f64) -> bool {
         self.powers.iter().any(|&(last, max)| last > UNSHOT * max && last > power_of_ray)
     }
+}
+
+/// Returns the relative power of each element's rays, increased where an element would shoot more than [`MAX_RAYS`].
+fn limit_rays(unshot: &[Vec3], ray_shares: &[f32], power_of_ray: f64) -> Vec<f32> {
+    let max = MAX_RAYS * power_of_ray;
+    (ray_shares.iter().zip(means(unshot, ray_shares)))
+        .map(|(&share, mean)| if mean > max { (f64::from(share) * mean / max) as f32 } else { share })
+        .collect()
 }
 
 /// Returns the sum of the allocation weights.
@@ -211,6 +220,7 @@ pub(super) fn allocate_rays(shares: impl Iterator<Item = f64>, power: f64, power
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::radiosity::test_scene::{TestScene, gray};
 
     #[test]
     fn rays_are_allotted_in_proportion_to_power_and_add_up() {
@@ -245,6 +255,36 @@ mod tests {
             assert!((carried(element) / expected - 1.0).abs() < 2e-3, "{}", carried(element));
         }
         assert!(bounce.ray_counts[2] > 700, "{:?}", bounce.ray_counts);
+    }
+
+    #[test]
+    fn a_bright_ray_in_a_dark_corner_becomes_4096_rays_with_its_power() {
+        // One ray of 1 lumen arrives where rays carry a hundred-thousandth. Elsewhere 50 rays leave.
+        let (unshot, shares) = ([Vec3::ONE, Vec3::splat(50.0)], [1e-5, 1.0]);
+        let limited = limit_rays(&unshot, &shares, 1.0);
+        let ray_counts = allocate_rays(means(&unshot, &limited), total(&unshot, &limited), 1.0, 0);
+        assert!((4095..=4097).contains(&ray_counts[0]) && ray_counts[1] == 50, "{ray_counts:?}");
+        let bounce = Bounce { seed: 0, ray_shares: &limited, unshot: &unshot, ray_counts: &ray_counts };
+        let carried = bounce.color(0).x * ray_counts[0] as f32;
+        assert!((carried - 1.0).abs() < 1e-3, "{carried}");
+    }
+
+    #[test]
+    fn light_that_slips_to_an_element_inside_geometry_ends_there() {
+        let mut test = TestScene::default();
+        test.quad(Vec3::ZERO, Vec3::Z, Vec3::X * 2.0, [1, 2], gray(0.5));
+        let elements = test.elements();
+        let mut accumulators = Accumulators::new(elements.len());
+        let [open, hidden] = &mut accumulators.sums[..] else { panic!("{} elements", elements.len()) };
+        (open.gathered, open.valid, open.continuation) = (8, 8, Vec3::splat(8.0));
+        (hidden.gathered, hidden.inside) = (8, 8);
+        let weights = Weights { shown: &[1.0; 2], adaptation: &[1.0, 1e-6] };
+        let onto_hidden = |bounce: &Bounce| {
+            let rays = u64::from(bounce.ray_counts[0]);
+            Ok(Deposits { arrived: vec![DVec3::ZERO, DVec3::splat(rays as f64)], rays })
+        };
+        let report = shoot_half(&elements, weights, &mut accumulators, None, 0, onto_hidden).unwrap();
+        assert_eq!((report.iterations, report.unshot), (1, 0.0));
     }
 
     #[test]

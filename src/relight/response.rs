@@ -226,6 +226,7 @@ impl LightResponse {
         let (Some(light), DirectLight::Partial(sums)) = (light, &mut self.direct) else { return 0 };
         let found: Vec<(Vec<Received>, u64)> = (self.halves[index % 2].light.par_iter_mut().enumerate())
             .with_min_len(MIN_PATCHES)
+            .with_max_len(MIN_PATCHES)
             .map(|(patch, sum)| {
                 let (mut kept, mut rays) = (Vec::new(), 0);
                 for &row in part.of(patch) {

@@ -27,6 +27,7 @@ impl Elements {
         let surfaces = PieceProgress::new(monitor, scene.surfaces.len());
         let parts = (0..scene.surfaces.len())
             .into_par_iter()
+            .with_max_len(1)
             .map(|index| {
                 monitor.check()?;
                 let surface = SurfaceId::from_index(index);

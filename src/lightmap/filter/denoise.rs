@@ -37,6 +37,7 @@ pub fn denoise(irradiance: &mut [Vec3], elements: &Elements, halves: &[Vec<Vec3>
         (0..elements.surface_offsets.len().saturating_sub(1)).map(SurfaceId::from_index).collect();
     let smoothed: Vec<Vec<(Range<usize>, Vec3)>> = surfaces
         .into_par_iter()
+        .with_max_len(1)
         .filter_map(|surface| Some(Canvas::new(surface, elements, halves, visible)?.smooth()))
         .collect();
     for (texel, correction) in smoothed.into_iter().flatten() {

@@ -34,7 +34,7 @@ impl Layout {
         check(scene, settings, &two_sided)?;
         let classes = resolution_classes(scene, settings, &two_sided);
         let finished = PieceProgress::new(monitor, classes.len());
-        let unwraps: Vec<Result<Fitted, LayoutError>> = (classes.par_iter())
+        let unwraps: Vec<Result<Fitted, LayoutError>> = (classes.par_iter().with_max_len(1))
             .map(|class| {
                 monitor.check()?;
                 let fitted = class.unwrap(settings, monitor)?;

@@ -6,7 +6,7 @@ use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use super::transport::Transport;
-use super::{StepReport, TILE};
+use super::{PIECE, StepReport};
 use crate::geometry::sobol::OwenSobol;
 use crate::lightmap::{ElementId, ElementSampler};
 use crate::lights::LightPmf;
@@ -29,18 +29,18 @@ pub(super) fn run(
         return Ok(StepReport::default());
     }
     let rays = AtomicU64::new(0);
-    let tiles = PieceProgress::new(monitor, halves[0].len().div_ceil(TILE));
-    let [one, other] = halves.map(|half| half.par_chunks_mut(TILE));
-    let done = one.zip(other).enumerate().try_for_each(|(tile, halves)| {
+    let pieces = PieceProgress::new(monitor, halves[0].len().div_ceil(PIECE));
+    let [one, other] = halves.map(|half| half.par_chunks_mut(PIECE));
+    let done = one.zip(other).enumerate().with_max_len(1).try_for_each(|(piece, halves)| {
         for (offset, halves) in halves.0.iter_mut().zip(halves.1).enumerate() {
-            let index = tile * TILE + offset;
+            let index = piece * PIECE + offset;
             let element = first + index;
             let mut halves = [halves.0, halves.1];
             let is_enough = |half: usize| halves[half].light_samples >= wanted[half][index];
             if (0..HALVES).all(is_enough) {
                 continue;
             }
-            // An element may take thousands of rays, and a tile of them seconds.
+            // An element may take thousands of rays, and a piece of them seconds.
             monitor.check()?;
             let light_pmf = transport.light_pmf(element);
             for (half, sums) in halves.iter_mut().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn run(
                 rays.fetch_add(traced, Ordering::Relaxed);
             }
         }
-        tiles.finish_piece();
+        pieces.finish_piece();
         Ok::<(), Cancelled>(())
     });
     let rays = rays.into_inner();

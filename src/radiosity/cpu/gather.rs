@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use glam::{Vec2, Vec3, Vec4, Vec4Swizzles};
 use rayon::prelude::*;
 
-use super::TILE;
+use super::PIECE;
 use super::bright::BrightSampler;
 use super::transport::{Arrival, End, Source, Transport, Until};
 use crate::geometry::Ray;
@@ -46,7 +46,7 @@ impl Gathering<'_> {
     /// Traces `rays` additional rays of each element of a range from `first`. The offsets of stored hits begin there.
     pub fn run(&self, first: usize, halves: [&mut [Sums]; HALVES], rays: &[u32], monitor: &dyn Monitor) -> Gathered {
         let traced = AtomicU64::new(0);
-        let tiles = PieceProgress::new(monitor, rays.len().div_ceil(TILE) * HALVES);
+        let pieces = PieceProgress::new(monitor, rays.len().div_ceil(PIECE) * HALVES);
         let bright = &BrightSampler::new(self.transport, self.bright);
         let mut gathered = Gathered { stored: [None, None], rays: 0, is_cut_short: false };
         for (half, sums) in halves.into_iter().enumerate() {
@@ -56,21 +56,22 @@ impl Gathering<'_> {
             }
             let batch =
                 Batch { transport: self.transport, half, hits: self.hits, radiosity: self.radiosity[half], bright };
-            let work = sums.par_chunks_mut(TILE).zip(rays.par_chunks(TILE)).zip(split(&mut kept, rays.len()));
+            let work = sums.par_chunks_mut(PIECE).zip(rays.par_chunks(PIECE)).zip(split(&mut kept, rays.len()));
             let tinted: Vec<Option<Vec<TintedHit>>> = work
                 .enumerate()
-                .map(|(tile, ((sums, rays), mut kept))| {
+                .with_max_len(1)
+                .map(|(piece, ((sums, rays), mut kept))| {
                     monitor.check().ok()?;
-                    let traced_rays = batch.trace_tile(first + tile * TILE, rays, sums, &mut kept);
+                    let traced_rays = batch.trace_piece(first + piece * PIECE, rays, sums, &mut kept);
                     traced.fetch_add(traced_rays, Ordering::Relaxed);
-                    tiles.finish_piece();
+                    pieces.finish_piece();
                     Some(kept.tinted)
                 })
                 .collect();
             gathered.is_cut_short = tinted.iter().any(Option::is_none);
             if self.hits == Hits::Store {
                 if gathered.is_cut_short {
-                    kept.retain(|element| tinted[element / TILE].is_some());
+                    kept.retain(|element| tinted[element / PIECE].is_some());
                 }
                 kept.tinted = tinted.into_iter().flatten().flatten().collect();
                 gathered.stored[half] = Some(kept);
@@ -109,7 +110,7 @@ pub(crate) fn gather_rays(
     })
 }
 
-/// Destination of one tile's hits.
+/// Destination of the hits of one piece.
 #[derive(Default)]
 struct Kept<'a> {
     hits: &'a mut [u32],
@@ -126,20 +127,20 @@ impl Kept<'_> {
     }
 }
 
-/// Splits the hits of a step into those of each tile. They are empty for a step that stores none.
+/// Splits the hits of a step into those of each piece. They are empty for a step that stores none.
 fn split<'a>(step: &'a mut StoredHits, elements: usize) -> Vec<Kept<'a>> {
     let mut hits = &mut step.hits[..];
     (0..elements)
-        .step_by(TILE)
+        .step_by(PIECE)
         .map(|first| {
-            let last = (first + TILE).min(elements);
+            let last = (first + PIECE).min(elements);
             let count = step.offsets.get(last).map_or(0, |end| (end - step.offsets[first]) as usize);
             Kept { hits: hits.split_off_mut(..count).unwrap_or_default(), ..Kept::default() }
         })
         .collect()
 }
 
-/// Shared data of all tiles in a gather step.
+/// Shared data of all pieces in a gather step.
 struct Batch<'a> {
     transport: &'a Transport<'a>,
     half: usize,
@@ -156,7 +157,7 @@ impl Batch<'_> {
         }
     }
 
-    fn trace_tile(&self, first: usize, rays: &[u32], sums: &mut [Sums], kept: &mut Kept) -> u64 {
+    fn trace_piece(&self, first: usize, rays: &[u32], sums: &mut [Sums], kept: &mut Kept) -> u64 {
         let mut traced = 0;
         for (offset, (sums, &rays)) in sums.iter_mut().zip(rays).enumerate() {
             if rays == 0 {

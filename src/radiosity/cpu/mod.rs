@@ -41,6 +41,10 @@ use glam::Vec3;
 /// Number of elements in a task. A task takes a few milliseconds, so that a canceled bake ends soon.
 const TILE: usize = 64;
 
+/// Number of elements whose rays a thread traces in one go. Some elements take a hundred times as long as others, such as
+/// those below a crate, and lie side by side. No thread should wait for one that has them all.
+const PIECE: usize = 8;
+
 /// CPU implementation of [`TransportBackend`].
 pub struct CpuBackend<'a> {
     transport: Transport<'a>,

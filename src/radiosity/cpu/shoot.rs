@@ -57,7 +57,7 @@ impl Iteration<'_> {
         let Bounce { seed, unshot, ray_counts, .. } = self.bounce;
         let arrived: Vec<[AtomicU64; 3]> = (0..unshot.len()).map(|_| Default::default()).collect();
         let traced = AtomicU64::new(0);
-        elements.into_par_iter().with_min_len(TILE).try_for_each(|element| {
+        elements.into_par_iter().with_min_len(TILE).with_max_len(TILE).try_for_each(|element| {
             let rays = ray_counts[element];
             if rays == 0 {
                 return Ok(());

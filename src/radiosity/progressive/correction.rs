@@ -146,7 +146,7 @@ impl<'a> Correction<'a> {
             (light, found.iter().map(|found| found.rays).sum::<u64>())
         };
         let found: Vec<([Vec3; HALVES], u64)> =
-            (first..first + count).into_par_iter().with_min_len(4).map(find).collect();
+            (first..first + count).into_par_iter().with_min_len(4).with_max_len(4).map(find).collect();
         let more = found.iter().map(|(_, rays)| rays).sum::<u64>();
         *traced += more;
         *local += if *is_local { more } else { 0 };

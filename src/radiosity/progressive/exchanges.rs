@@ -40,8 +40,12 @@ pub struct Exchanges {
 impl Exchanges {
     /// Computes a row. `find` returns the factors to a patch, or `None` if the patch does not see the shooting one.
     pub fn build(patches: usize, find: impl Fn(PatchId) -> Option<Factors> + Sync) -> Self {
-        let found: Vec<Option<Factors>> =
-            (0..patches).into_par_iter().with_min_len(8).map(|index| find(PatchId::from_index(index))).collect();
+        let found: Vec<Option<Factors>> = (0..patches)
+            .into_par_iter()
+            .with_min_len(8)
+            .with_max_len(8)
+            .map(|index| find(PatchId::from_index(index)))
+            .collect();
         let values = || found.iter().flatten().flat_map(|found| &found.values);
         let mut exchanges =
             Self { is_colored: values().any(|value| *value != Vec3::splat(value.x)), ..Self::default() };

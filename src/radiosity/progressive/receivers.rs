@@ -89,7 +89,7 @@ impl<'a> ElementReceivers<'a> {
     /// Applies a function to the receivers of all elements.
     pub fn of_all<T: Send>(&self, something: impl Fn(Receiver) -> T + Sync) -> Vec<T> {
         let of = |index| something(self.of(ElementId::from_index(index)));
-        (0..self.place.elements.len()).into_par_iter().with_min_len(64).map(of).collect()
+        (0..self.place.elements.len()).into_par_iter().with_min_len(64).with_max_len(64).map(of).collect()
     }
 
     /// Creates the receiver of an element. Its points lie outside other geometry, if part of the element is visible.

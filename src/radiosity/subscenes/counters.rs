@@ -142,7 +142,7 @@ impl Counters for CpuCounters<'_> {
         let (escaped, absorbed) = (AtomicU32::new(0), AtomicU32::new(0));
         for stage in 0..bounce.stages.count() {
             monitor.check()?;
-            bounce.stages.sources(stage, bounce.ray_counts).par_iter().for_each(|&source| {
+            bounce.stages.sources(stage, bounce.ray_counts).par_iter().with_max_len(64).for_each(|&source| {
                 let (element, seed) = (source.element(), hash2(bounce.seed, source.number));
                 for index in 0..source.rays {
                     let counter = match self.shots.end(element, seed, index) {
