@@ -79,8 +79,8 @@ impl RelightTask<'_> {
         ];
         let limited = asked.map(|asked| {
             format!(
-                "the threshold and the least area of relighting patches ask for {asked}, more than the {patches} allowed: allow \
-                 more with --relight, or raise --relight-threshold or --relight-min-area"
+                "the threshold and the least area of relighting patches ask for {asked}, more than the {patches} allowed: \
+                 allow more with --relight, or raise --relight-threshold or --relight-min-area"
             )
         });
         Ok((precomputed, shortened("relighting", &counts).into_iter().chain(limited).collect()))
