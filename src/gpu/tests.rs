@@ -115,19 +115,20 @@ fn rays_and_pictures_are_the_same_in_blocks_of_any_size() {
     let rays = rays_in(&scene, 5_000);
     let view = View { camera: room_camera(), size: UVec2::splat(20), lens: None, filter: PixelFilter::Tent };
     let settings = RenderSettings { samples: 2, ..Default::default() };
-    let results = |block| {
+    let answers = |block| {
         let kernels = RayKernels::with_block(&gpu, Stack::Short, Trees::Static, block);
-        let answers = [Question::Closest, Question::Any].map(|it| kernels.trace(&gpu, &on_gpu, &rays, it).unwrap());
-        let picture = render(&gpu, &on_gpu, &view, None, &settings, block, &Unmonitored).unwrap();
-        let from_lights = FromLights { hybrid: true, block, ..Default::default() };
-        let light = render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, &settings, &Unmonitored).unwrap();
-        (answers, picture, light)
+        [Question::Closest, Question::Any].map(|question| kernels.trace(&gpu, &on_gpu, &rays, question).unwrap())
     };
-    let usual = results(Block::default());
-    // Twenty rows and columns leave parts of the last blocks empty.
+    let usual = answers(Block::default());
     for threads in [8, 200] {
-        assert!(results(Block::new(&gpu, threads).unwrap()) == usual, "{threads} threads");
+        assert!(answers(Block::new(&gpu, threads).unwrap()) == usual, "{threads} threads");
     }
+    // Both kinds of paths. Twenty rows and columns leave parts of the last blocks empty.
+    let picture = |block| {
+        let from_lights = FromLights { hybrid: true, block, ..Default::default() };
+        render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, &settings, &Unmonitored).unwrap()
+    };
+    assert!(picture(Block::new(&gpu, 40).unwrap()) == picture(Block::default()));
 }
 
 #[test]
