@@ -36,7 +36,7 @@ fn main() -> Result<(), Failure> {
         let lights = LightSampler::new(&scene);
         let tracer = LightTracer::new(&scene, &world, &lights, None);
         let on_gpu = GpuScene::new(&gpu, &scene)?;
-        let from_lights = FromLights { hybrid: false, max_bounces: None };
+        let from_lights = FromLights::default();
         let found = [
             paths_per_second(&view, passes, |settings| {
                 Ok(gpu::render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, settings, &Unmonitored)?.film)

@@ -1,4 +1,4 @@
-"""Trees by three builders, each traversed in three ways, and rays without a tree: prints Markdown.
+"""Trees by three builders, each traversed in four ways, and rays without a tree: prints Markdown.
 
     python3 benches/walks.py radiosity SCENE X,Y,Z [--rays 100000] [--naive 2000]
 
@@ -62,7 +62,7 @@ def main():
         write_rays(rays, options.eye, options.rays)
         found = []
         for builder in ("sah", "longest-axis", "median"):
-            for traversal in ("wide", "stack", "restart"):
+            for traversal in ("wide", "stack", "restart", "ropes"):
                 report, answer = timed("--builder", builder, "--traversal", traversal)
                 row(builder, traversal, report)
                 found.append(answer)

@@ -74,6 +74,9 @@ const MOVER_ENTRY: u32 = 4u;
 /// Maximum number of visited nodes, so that a faulty tree cannot hang a device.
 const STEP_LIMIT: u32 = 16384u;
 
+/// Number of this thread's walks that ended at the step limit, so that their answers may be wrong.
+var<private> unfinished_walks: u32 = 0u;
+
 /// Stack of cells: node, and bits of the parameter at which the ray leaves. The ray enters where the previous cell
 /// ends.
 var<private> stack: array<vec2<u32>, STACK_ENTRIES>;
@@ -272,6 +275,7 @@ fn closest_hit(ray: Ray) -> Hit {
         }
         // Repeat with the known end of the ray.
     }
+    unfinished_walks += u32(hit.steps >= STEP_LIMIT);
     return hit;
 }
 
@@ -406,5 +410,6 @@ fn light_through(ray: Ray) -> vec3<f32> {
             break;
         }
     }
+    unfinished_walks += u32(traversal.steps >= STEP_LIMIT);
     return through;
 }

@@ -26,7 +26,7 @@ struct CellAnswer {
 @group(1) @binding(1) var<storage, read> rays: array<CellRay>;
 @group(1) @binding(2) var<storage, read_write> answers: array<CellAnswer>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(BLOCK)
 fn trace_cells(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let index = thread_index(id, groups);
     if index >= ray_count.x {

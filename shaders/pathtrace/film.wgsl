@@ -28,8 +28,9 @@ struct FeaturePixel {
     first_depth: f32,
     /// Change of the mean's luminance by the last sample, in cd/m2.
     change: f32,
-    /// One if the last sample brought light.
-    is_brighter: u32,
+    /// Lowest bit: one if the last sample brought light. Other bits: number of walks of all samples that ended at the
+    /// step limit.
+    tally: u32,
 }
 
 /// Returns the pixel, or an empty pixel if a new picture starts.
@@ -57,7 +58,7 @@ fn noting_change(features: FeaturePixel, before: RadiancePixel, now: RadiancePix
     var result = features;
     result.change = luminance(abs(now.mean - before.mean));
     let sums = vec2(largest_channel(before) * f32(before.samples), largest_channel(now) * f32(now.samples));
-    result.is_brighter = u32(sums.y > sums.x);
+    result.tally = select(features.tally & ~1u, 0u, before.samples == 0u) | u32(sums.y > sums.x);
     return result;
 }
 

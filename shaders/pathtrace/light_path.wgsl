@@ -1,12 +1,13 @@
 // Light tracing kernel; counterpart of `pathtrace::LightTracer`.
 
-/// Deposits of light paths. The header holds the number of contributions in two words, an overflow flag, and a free
-/// word. Each pixel follows with three radiance sums of two words, in units of the pass.
+/// Deposits of light paths. The header holds the number of contributions in two words, an overflow flag, and the number
+/// of walks that ended at the step limit. Each pixel follows with three radiance sums of two words, in units of the pass.
 @group(1) @binding(2) var<storage, read_write> deposits: array<atomic<u32>>;
 
 /// Number of header words.
 const DEPOSITS_HEADER: u32 = 4u;
 const OVERFLOW: u32 = 2u;
+const UNFINISHED: u32 = 3u;
 /// Weight of the upper word of a sum.
 const UPPER: f32 = 4294967296.0;
 /// Upper word of a half-full sum, which counts as overflow.
@@ -130,11 +131,14 @@ fn follow(path: u32) -> u32 {
 }
 
 /// Follows a range of a pass's paths.
-@compute @workgroup_size(64)
+@compute @workgroup_size(BLOCK)
 fn follow_paths(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let path = settings.first + thread_index(id, groups);
     if path >= settings.end {
         return;
     }
     deposit(0u, follow(path));
+    if unfinished_walks > 0u {
+        atomicAdd(&deposits[UNFINISHED], unfinished_walks);
+    }
 }

@@ -14,6 +14,9 @@ struct Seen {
     nodes: f32,
 }
 
+/// Number of rows of a workgroup, each of eight pixels.
+override BLOCK_ROWS: u32 = 8u;
+
 /// Sequence number for film and lens positions.
 const CAMERA: u32 = 0xffffffffu;
 
@@ -174,7 +177,7 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
 }
 
 /// Adds one sample to each pixel of a range of rows. Sample 0 restarts the means.
-@compute @workgroup_size(8, 8)
+@compute @workgroup_size(8, BLOCK_ROWS)
 fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
     let pixel = vec2(id.x, settings.first + id.y);
     if pixel.x >= settings.size.x || pixel.y >= settings.end {
@@ -191,6 +194,7 @@ fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
     let starts = settings.sample_index == 0u;
     radiance = with_sample(started(radiance, starts), seen.radiance);
     features = noting_change(features, started(film_radiance[index], starts), radiance);
+    features.tally += unfinished_walks << 1u;
     radiance.nodes += (seen.nodes - radiance.nodes) / f32(radiance.samples);
     features.albedo = select(features.albedo, vec3(0.0), starts);
     features.normal = select(features.normal, vec3(0.0), starts);

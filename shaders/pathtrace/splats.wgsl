@@ -60,7 +60,7 @@ fn sum_changes(
     let is_there = pixel < splats.pixels;
     let index = min(pixel, splats.pixels - 1u);
     let is_lit = is_there && any(film_radiance[index].mean != vec3(0.0));
-    let is_brighter = select(0u, film_features[index].is_brighter, is_there);
+    let is_brighter = select(0u, film_features[index].tally & 1u, is_there);
     of_pixels[local] = Change(select(0.0, film_features[index].change, is_lit), u32(is_lit), is_brighter, 0u);
     workgroupBarrier();
     if local == 0u && is_there {

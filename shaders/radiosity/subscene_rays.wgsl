@@ -40,7 +40,7 @@ const LOG_OF_MAX_SOURCES: u32 = 28u;
 /// Offset of ray origins from the surface, relative to the largest coordinate, or to one meter.
 const RAY_EPSILON: f32 = 1e-5;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(BLOCK)
 fn shoot(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
     let thread = batch.first_ray + thread_index(id, groups);
     if thread >= batch.end_ray {

@@ -7,7 +7,8 @@
 //!   consistency.
 //! - [`Tracer`] traverses a tree on a CPU. It collapses the splits into BVH8 nodes (`wide.rs`, `collapse.rs`) and tests
 //!   eight children or eight triangles at once (`lanes.rs`, `block.rs`, `traversal.rs`, `intersect.rs`).
-//! - [`Walk`] traverses the binary tree as published for graphics cards, for comparison (`walk.rs`).
+//! - [`Walk`] traverses the binary tree as published for graphics cards, for comparison (`walk.rs`,
+//!   `ropes.rs`).
 //! - [`World`] adds materials (`passage.rs`), coincident faces (`twins.rs`) and moving objects (`movers.rs`).
 //!
 //! [`BruteForce`] returns identical answers without a tree. Tests use [`BruteForce`] as the reference.
@@ -24,6 +25,7 @@ mod movers;
 mod node;
 mod passage;
 mod preset;
+mod ropes;
 mod statistics;
 mod tracer;
 mod traversal;

@@ -1,10 +1,12 @@
 //! KD-tree over triangles.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::clock;
 use crate::geometry::{Aabb, Triangle};
 
+use super::ropes::Ropes;
 use super::{Node, Preset, build};
 
 /// KD-tree over triangles: plain arrays for CPU and GPU.
@@ -16,6 +18,7 @@ pub struct Tree {
     pub(super) triangles: Vec<Triangle>,
     pub(super) preset: Preset,
     pub(super) build_time: Duration,
+    ropes: OnceLock<Ropes>,
 }
 
 impl Tree {
@@ -31,7 +34,12 @@ impl Tree {
         let bounds = triangles.iter().fold(Aabb::EMPTY, |bounds, triangle| bounds.union(triangle.bounds()));
         let build::Output { nodes, boxes, references } = build::build(&triangles, bounds, preset, alignment);
         let build_time = start.elapsed();
-        (Self { bounds, nodes, references, triangles, preset: *preset, build_time }, boxes)
+        (Self { bounds, nodes, references, triangles, preset: *preset, build_time, ropes: OnceLock::new() }, boxes)
+    }
+
+    /// Returns the links between leaves, which are made at the first call.
+    pub(super) fn ropes(&self) -> &Ropes {
+        self.ropes.get_or_init(|| Ropes::new(self))
     }
 
     /// Returns the bounding box of all triangles; empty if there are none.
@@ -42,6 +50,13 @@ impl Tree {
     /// Returns the nodes: the root at 0, padding at 1, then siblings in pairs.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// Makes the root a split that leads back to it, whatever the ray, to test what happens in faulty trees. All of the
+    /// scene must lie below 1e6 on the x axis.
+    #[cfg(all(test, feature = "gpu"))]
+    pub(crate) fn tie_root(&mut self) {
+        self.nodes[0] = Node::split(0, 1e6, 0);
     }
 
     /// Returns the triangle indices that the leaves refer to. Each leaf starts at a multiple of the preset's leaf

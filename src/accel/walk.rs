@@ -22,6 +22,9 @@ pub enum Walk {
     /// It chooses one child by comparing distances, so a ray along a plane or through a corner of cells may miss what
     /// only touches it there.
     Restart,
+    /// No memory and no restarts: each leaf has links to the nodes beyond its faces, called ropes (Popov et al. 2007). They
+    /// take several times the memory of the tree, and are made for the first ray. Chooses children as restarts do.
+    Ropes,
 }
 
 /// Work of walks.
@@ -82,6 +85,7 @@ impl Tree {
             let is_finished = match walk {
                 Walk::Stack => search.with_stack(&crossing, t0, t1),
                 Walk::Restart => search.with_restarts(&crossing, t0, t1),
+                Walk::Ropes => search.with_ropes(&crossing, t0, t1),
             };
             search.cost.unfinished += u64::from(!is_finished);
         }
@@ -191,6 +195,27 @@ impl<A: FnMut(TreeHit, bool) -> Option<f32>> Search<'_, A> {
         }
     }
 
+    /// Walks from leaf to leaf along ropes. Returns false at the step limit.
+    fn with_ropes(&mut self, crossing: &Crossing, start: f32, end: f32) -> bool {
+        let ropes = self.tree.ropes();
+        let (mut node, mut t0) = (0, start);
+        loop {
+            while let Some((axis, position, first)) = self.step(node) {
+                let (t, _, near, far) = crossing.of_plane(axis, position, first);
+                node = if t <= t0 { far } else { near };
+            }
+            if self.cost.steps >= self.last_step {
+                return false;
+            }
+            let Some(leaf) = ropes.leaf(node) else { return true };
+            let (exit, beyond) = leaf.exit(crossing.origin, crossing.inverse);
+            let is_certain = self.best.is_some() && self.nearest + self.nearest.abs() * MARGIN < exit;
+            let Some(next) = beyond.filter(|_| !is_certain && exit < end) else { return true };
+            // Rounding must not lead back.
+            (node, t0) = (next, t0.max(exit));
+        }
+    }
+
     /// Visits a node: returns a split, or tests the triangles of a leaf. At the step limit nodes count as leaves.
     fn step(&mut self, node: u32) -> Option<(usize, f32, u32)> {
         self.cost.steps += 1;
@@ -242,7 +267,7 @@ mod tests {
     use crate::geometry::sampling::uniform_sphere;
     use crate::geometry::sobol::OwenSobol;
     use crate::geometry::{RayQuery, Triangle};
-    use crate::scene::Scene;
+    use crate::scene::{Material, MaterialId, MeshId, Scene, Surface, SurfaceKey, shapes};
     use glam::Vec2;
 
     const PRESETS: [Preset; 3] = [
@@ -284,9 +309,10 @@ mod tests {
             for (index, ray) in rays.iter().enumerate() {
                 let expected = naive.closest(ray);
                 assert_eq!(world.closest_by(Walk::Stack, ray, &mut cost), expected, "{index}: {ray:?}");
-                // Rays within planes, along edges and to corners only touch what a restart may miss.
+                // Rays within planes, along edges and to corners only touch what a restart or a rope may miss.
                 if ![3, 5, 6].contains(&(index % 8)) {
                     assert_eq!(world.closest_by(Walk::Restart, ray, &mut cost), expected, "{index}: {ray:?}");
+                    assert_eq!(world.closest_by(Walk::Ropes, ray, &mut cost), expected, "{index}: {ray:?}");
                 }
             }
             assert_eq!(cost.unfinished, 0);
@@ -363,12 +389,57 @@ mod tests {
     fn walks_in_a_tree_that_leads_back_to_its_root_are_reported() {
         let mut tree = Tree::build(vec![Triangle { corners: [Vec3::ZERO, Vec3::X, Vec3::Y] }], &Preset::best());
         tree.nodes[0] = Node::split(0, 0.5, 0);
-        for walk in [Walk::Stack, Walk::Restart] {
+        for walk in [Walk::Stack, Walk::Restart, Walk::Ropes] {
             let mut cost = WalkCost::default();
             let ray = Ray::new(Vec3::new(0.2, 0.2, 1.0), Vec3::NEG_Z);
             tree.closest(walk, &ray, |hit, _| Some(hit.place.t), &mut cost);
             assert_eq!((cost.unfinished, cost.steps), (1, MAX_STEPS), "{walk:?}");
         }
+    }
+
+    /// Returns a ring of `2 * around * across` triangles.
+    fn ring(around: u32, across: u32) -> Arc<Scene> {
+        let mesh = shapes::torus("ring", 1.0, 0.5, around, across);
+        Arc::new(Scene {
+            meshes: vec![Arc::new(mesh)],
+            surfaces: vec![Surface::new(SurfaceKey("ring".into()), MeshId(0), MaterialId(0))],
+            materials: vec![Material::default()],
+            ..Scene::default()
+        })
+    }
+
+    #[test]
+    fn every_walk_meets_in_a_hundred_thousand_triangles_what_the_wide_nodes_and_brute_force_meet() {
+        let scene = ring(250, 200);
+        assert_eq!(scene.triangle_count(), 100_000);
+        let (world, naive) = (world(&scene, PRESETS[0]), BruteForce::new(&scene));
+        let mut cost = WalkCost::default();
+        for (index, ray) in random_rays(20_000).enumerate() {
+            let expected = world.closest(&ray);
+            for walk in [Walk::Stack, Walk::Restart, Walk::Ropes] {
+                assert_eq!(world.closest_by(walk, &ray, &mut cost), expected, "{walk:?} {index}: {ray:?}");
+            }
+            if index % 200 == 0 {
+                assert_eq!(naive.closest(&ray), expected, "{index}: {ray:?}");
+            }
+        }
+        assert_eq!(cost.unfinished, 0);
+    }
+
+    #[test]
+    fn work_grows_slower_than_the_number_of_triangles() {
+        // The sizes of Venegas Tamayo 2013, table 5.4.
+        let steps = [(22, 22), (54, 46), (79, 40), (319, 118), (250, 200)].map(|(around, across)| {
+            let world = world(&ring(around, across), PRESETS[0]);
+            let mut cost = WalkCost::default();
+            random_rays(2_000).for_each(|ray| _ = world.closest_by(Walk::Stack, &ray, &mut cost));
+            (2 * around * across, (cost.steps + cost.triangles) as f64 / 2_000.0)
+        });
+        println!("{steps:?}");
+        let [(few, least), .., (many, most)] = steps;
+        assert_eq!((few, many), (968, 100_000));
+        // A search in a balanced tree takes log2 n steps, 1.7 times as many here.
+        assert!(steps.iter().all(|(_, work)| *work < 3.0 * least) && most > least, "{steps:?}");
     }
 
     #[test]

@@ -241,3 +241,59 @@ impl Passed {
         self.0.iter().filter(|(hit, _)| hit.t <= t_max).fold(Vec3::ONE, |product, (_, tint)| product * *tint)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use glam::Vec2;
+
+    use super::*;
+    use crate::builtin_scenes;
+    use crate::geometry::sampling::uniform_sphere;
+    use crate::geometry::sobol::OwenSobol;
+
+    const POINTS: u32 = 4_000;
+
+    /// Returns a furnished room, and some points within it.
+    fn room() -> (World, Vec<Vec3>) {
+        let scene = Arc::new(builtin_scenes::build("habitacion").unwrap());
+        let (bounds, places) = (scene.bounds(), OwenSobol::new(3));
+        let place = |index| Vec3::from_slice(&places.point(index)[..3]);
+        let points = (0..POINTS).map(|index| bounds.min + bounds.extent() * place(index)).collect();
+        (World::build(scene, Preset::best()), points)
+    }
+
+    #[test]
+    fn a_ray_back_from_where_a_ray_ends_comes_to_its_start() {
+        let (world, points) = room();
+        let directions = OwenSobol::new(4);
+        let (mut pairs, mut elsewhere) = (0, 0);
+        for (point, index) in points.into_iter().zip(0..) {
+            let direction = uniform_sphere(Vec2::from_slice(&directions.point(index)));
+            let ends = [direction, -direction].map(|direction| world.closest(&Ray::new(point, direction)));
+            let [Some(ahead), Some(behind)] = ends else { continue };
+            let chord = ahead.t + behind.t;
+            for (to, direction, t) in [(behind, -direction, ahead.t), (ahead, direction, behind.t)] {
+                let start = Ray { t_min: 1e-4, ..Ray::new(point - direction * t, direction) };
+                let found = world.closest(&start).map(|hit| (hit.surface, hit.t));
+                let is_there = found.is_some_and(|(surface, t)| surface == to.surface && (t - chord).abs() < 1e-4);
+                pairs += 1;
+                // Along edges a ray may meet what stands there first, by less than rounding.
+                elsewhere += u32::from(!is_there);
+            }
+        }
+        assert!(pairs > POINTS && elsewhere < 8, "{elsewhere} of {pairs}");
+    }
+
+    #[test]
+    fn two_points_see_each_other_or_neither_does() {
+        let (world, points) = room();
+        let (mut seen, mut different) = (0, 0);
+        for pair in points.chunks_exact(2) {
+            let there = world.blocked(&Ray::between(pair[0], pair[1])).is_blocked();
+            let back = world.blocked(&Ray::between(pair[1], pair[0])).is_blocked();
+            (seen, different) = (seen + u32::from(!there), different + u32::from(there != back));
+        }
+        // A segment ends a ten-thousandth before its end, so a surface there is met from one side alone.
+        assert!(seen > 200 && seen < POINTS / 2 - 200 && different < 4, "{seen} seen, {different} differ");
+    }
+}

@@ -80,8 +80,11 @@ pub enum BakeError {
         allowed_mib: f64,
     },
     /// Settings of counted rays were given with another method.
-    #[error("--min-area, --epsilon and --stage are for --method counted, which counts rays")]
+    #[error("--min-area, --epsilon, --stage and --block are for --method counted, which counts rays")]
     CountedOfOtherMethod,
+    /// Conditions for coherent patches were given without such patches.
+    #[error("--relight-threshold and --relight-min-area are for --relight with --relight-patches coherent")]
+    CoherenceOfOtherPatches,
     /// An option does not fit the progressive method as published.
     #[error("--faithful is the progressive method as published and goes without {option}: {reason}")]
     NotFaithful {

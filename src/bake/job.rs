@@ -442,8 +442,8 @@ impl<'a> Job<'a> {
                     }
                     done => done,
                 };
-                let (precomputed, shortened) = done?;
-                job.warn(shortened);
+                let (precomputed, warnings) = done?;
+                job.warn(warnings);
                 job.warn(transport_warning(&transport_errors(scene, &precomputed.contributions)));
                 job.report.relight = Some(RelightReport::new(&precomputed, scene, elements, &solution));
                 Ok(Some(Arc::new(precomputed)))
@@ -464,7 +464,9 @@ impl<'a> Job<'a> {
         'a: 'b,
     {
         let Device::Gpu(gpu) = self.device else { return Ok(None) };
-        match crate::gpu::GpuBackend::new(gpu, scene, elements, self.settings.solver.seed) {
+        let solver = &self.settings.solver;
+        let backend = crate::gpu::GpuBackend::new(gpu, scene, elements, solver.seed);
+        match backend.and_then(|backend| backend.with_block(solver.counted.block)) {
             Ok(backend) => Ok(Some(Box::new(backend))),
             Err(fault) => Err(fault.to_string()),
         }

@@ -39,8 +39,8 @@ pub struct RelightTask<'a> {
 }
 
 impl RelightTask<'_> {
-    /// Traces rays, precomputes the transport, and solves for single lights. Also returns a warning if the time limit
-    /// made any of them fewer.
+    /// Traces rays, precomputes the transport, and solves for single lights. Also returns warnings
+    /// if the time limit made any of them fewer, or if there are fewer patches than their coherence asks for.
     ///
     /// # Errors
     /// Returns an error if the monitor cancels, or if the backend's device fails.
@@ -48,7 +48,7 @@ impl RelightTask<'_> {
         &self,
         backend: &mut dyn TransportBackend,
         monitor: &StageMonitor,
-    ) -> Result<(Precomputed, Option<String>), StepError> {
+    ) -> Result<(Precomputed, Vec<String>), StepError> {
         let Self { scene, page_maker, solution, .. } = *self;
         let patches = match monitor.seconds_left() {
             Some(seconds) => self.patches_within(seconds, monitor)?,
@@ -59,11 +59,13 @@ impl RelightTask<'_> {
             solution,
             patches: patches as usize,
             kind: page_maker.settings.relight_patches,
+            coherence: page_maker.settings.relight_coherence,
             rays: self.rays,
         };
         task.rays = self.trace(task, backend, monitor)?;
         let halves = backend.snapshot()?;
-        let mut precomputed = task.run(&halves, monitor)?;
+        let (grouped, asked) = task.patches(&halves);
+        let mut precomputed = task.run_with(grouped, &halves, monitor)?;
         let lights = ContributionTask { scene, page_maker, solution, precomputed: &precomputed, halves: &halves };
         let count = contributions::count(scene);
         monitor.limit.foresee_writing_relighting(seconds_of_writing_relighting(&precomputed, count));
@@ -75,7 +77,13 @@ impl RelightTask<'_> {
             (patches as usize, self.patches as usize, "patches"),
             (solved, solved + missing, "lights on their own"),
         ];
-        Ok((precomputed, shortened("relighting", &counts)))
+        let limited = asked.map(|asked| {
+            format!(
+                "the threshold and the least area of relighting patches ask for {asked}, more than the {patches} allowed: \
+                 allow more with --relight, or raise --relight-threshold or --relight-min-area"
+            )
+        });
+        Ok((precomputed, shortened("relighting", &counts).into_iter().chain(limited).collect()))
     }
 
     /// Traces as many rays as there is time for. Returns the number of rays of each half of an element.

@@ -6,7 +6,7 @@ use super::{BakeError, usual_memory_mib};
 use crate::DeviceChoice;
 use crate::accel::Preset;
 use crate::lightmap::{LayoutSettings, PageSize};
-use crate::low_rank::PatchKind;
+use crate::low_rank::{Coherence, PatchKind};
 use crate::pathtrace::VolumeSettings;
 use crate::radiosity::{Content, CountedSettings, Method, SolverSettings, SubsceneSettings};
 
@@ -84,6 +84,10 @@ pub struct BakeSettings {
     pub relight: Option<RelightPatches>,
     /// Kind of these patches: uniform size or similar view. `docs/validation/relighting.md` compares their accuracy.
     pub relight_patches: PatchKind,
+    /// Conditions for coherent patches as published (`001` algorithm 1): they decide the number of patches, which `relight`
+    /// only limits. Default: `None`, as many patches as `relight` allows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relight_coherence: Option<Coherence>,
 }
 
 impl Default for BakeSettings {
@@ -98,6 +102,7 @@ impl Default for BakeSettings {
             volume: Some(VolumeSettings::default()),
             relight: None,
             relight_patches: PatchKind::default(),
+            relight_coherence: None,
         }
     }
 }
@@ -162,6 +167,16 @@ impl BakeSettings {
         if self.relight == Some(RelightPatches(0)) {
             return Err(BakeError::Setting { name: "number of relight patches", value: 0.0, wanted: "one or more" });
         }
+        if let Some(Coherence { max_difference, min_area }) = self.relight_coherence {
+            if self.relight.is_none() || self.relight_patches != PatchKind::Coherent {
+                return Err(BakeError::CoherenceOfOtherPatches);
+            }
+            for (name, value) in [("relight threshold", max_difference), ("least area of patches", min_area)] {
+                if !value.is_finite() || value < 0.0 {
+                    return Err(BakeError::Setting { name, value, wanted: "zero or a positive number" });
+                }
+            }
+        }
         if !(64..=PageSize::LARGEST_EDGE).contains(&self.layout.page_size) {
             let value = self.layout.page_size as f32;
             return Err(BakeError::Setting { name: "page size", value, wanted: "64 to 16384 texels" });
@@ -182,7 +197,7 @@ impl BakeSettings {
 
     /// Refuses impossible settings of counted rays, and those of another method.
     fn check_counted(&self) -> Result<(), BakeError> {
-        let CountedSettings { min_area, epsilon, stage } = self.solver.counted;
+        let CountedSettings { min_area, epsilon, stage, block } = self.solver.counted;
         if self.solver.method != Method::Counted && !self.solver.counted.are_default() {
             return Err(BakeError::CountedOfOtherMethod);
         }
@@ -195,6 +210,9 @@ impl BakeSettings {
         }
         if stage == 0 {
             return refuse("number of elements in a stage", 0.0, "one or more");
+        }
+        if block == 0 || !block.is_multiple_of(8) {
+            return refuse("number of threads in a block", block as f32, "a multiple of 8, such as 64");
         }
         Ok(())
     }
@@ -242,6 +260,22 @@ mod tests {
         assert!(settings.check().unwrap_err().to_string().contains("number of bounces"));
         let settings = BakeSettings { relight: Some(RelightPatches(0)), ..BakeSettings::default() };
         assert!(settings.check().unwrap_err().to_string().contains("relight patches"));
+        let coherence = |max_difference, min_area| Some(Coherence { max_difference, min_area });
+        let coherent = BakeSettings {
+            relight: Some(RelightPatches(9)),
+            relight_patches: PatchKind::Coherent,
+            relight_coherence: coherence(0.3, 0.0),
+            ..BakeSettings::default()
+        };
+        assert!(coherent.check().is_ok());
+        for (settings, word) in [
+            (BakeSettings { relight_coherence: coherence(f32::NAN, 0.0), ..coherent }, "threshold"),
+            (BakeSettings { relight_coherence: coherence(0.3, -1.0), ..coherent }, "least area"),
+            (BakeSettings { relight_patches: PatchKind::Uniform, ..coherent }, "--relight-patches coherent"),
+        ] {
+            let refusal = settings.check().unwrap_err().to_string();
+            assert!(refusal.contains(word), "{refusal}");
+        }
         let mut settings = BakeSettings::default();
         settings.solver.time_limit = Some(Duration::ZERO);
         assert!(settings.check().unwrap_err().to_string().contains("time"));
@@ -262,7 +296,7 @@ mod tests {
         }
         let of = |counted| SolverSettings { method: Method::Counted, counted, ..SolverSettings::default() };
         let usual = CountedSettings::default();
-        let swept = CountedSettings { min_area: Some(0.0), epsilon: 0.5, stage: 1 };
+        let swept = CountedSettings { min_area: Some(0.0), epsilon: 0.5, stage: 1, block: 8 };
         assert!(check(of(usual)).is_ok() && check(of(swept)).is_ok());
         assert!(matches!(
             check(SolverSettings { method: Method::Gather, ..of(swept) }),
@@ -274,6 +308,8 @@ mod tests {
             CountedSettings { epsilon: 1.0, ..usual },
             CountedSettings { epsilon: 1e-9, ..usual },
             CountedSettings { stage: 0, ..usual },
+            CountedSettings { block: 0, ..usual },
+            CountedSettings { block: 60, ..usual },
         ] {
             assert!(matches!(check(of(counted)), Err(BakeError::Setting { .. })), "{counted:?}");
         }

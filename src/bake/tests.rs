@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Device;
 use crate::lightmap::{ElementId, Page};
-use crate::low_rank::PatchKind;
+use crate::low_rank::{Coherence, PatchKind};
 use crate::radiosity::Method;
 use crate::scene::check::repair;
 use crate::scene::{
@@ -419,6 +419,29 @@ fn relighting_with_the_baked_lights_finds_the_baked_indirect_light() {
     assert_eq!(Some(read), bake.relight.as_deref().cloned());
     // The arrays in memory have the sizes of those in the file, which also has a header.
     assert!((bytes.len() as u64).abs_diff(relight.bytes) < 256, "{} {relight:?}", bytes.len());
+}
+
+#[test]
+fn a_threshold_and_a_least_area_decide_the_number_of_coherent_patches_up_to_the_limit() {
+    let baked = |max_difference, min_area, patches| {
+        let mut settings = BakeSettings {
+            volume: None,
+            relight: Some(RelightPatches(patches)),
+            relight_patches: PatchKind::Coherent,
+            relight_coherence: Some(Coherence { max_difference, min_area }),
+            ..BakeSettings::default()
+        };
+        settings.layout.texels_per_meter = 4.0;
+        settings.solver.error = 0.2;
+        let report = run_on(&Device::Cpu, cornell_box(), &settings, &Unobserved).unwrap().report;
+        let is_limited = report.warnings.iter().any(|warning| warning.contains("--relight-threshold"));
+        (report.relight.unwrap().patches, is_limited)
+    };
+    let [few, some, many] = [(0.5, 0.25), (0.2, 0.25), (0.2, 0.0)].map(|(limit, area)| baked(limit, area, 400));
+    assert!(few.0 < some.0 && some.0 < many.0 && many.0 <= 400, "{few:?} {some:?} {many:?}");
+    assert!(!few.1 && !some.1);
+    let limited = baked(0.0, 0.0, 60);
+    assert!(limited.0 <= 60 && limited.1, "{limited:?}");
 }
 
 #[test]

@@ -239,6 +239,36 @@ impl WorkArguments {
     }
 }
 
+/// Number of threads of a workgroup.
+#[derive(clap::Args)]
+pub struct BlockArguments {
+    /// Number of threads of a workgroup on a graphics card, a multiple of 8; it changes the time, not the result
+    /// [default: 64]
+    #[arg(long, value_name = "N")]
+    pub block: Option<u32>,
+}
+
+impl BlockArguments {
+    /// Refuses what the opened device does not have.
+    pub fn check(&self, device: &Device) -> Result<(), Failure> {
+        match device {
+            Device::Cpu if self.block.is_some() => {
+                Err("--block is for a graphics card: add --backend gpu, or leave it out".into())
+            }
+            Device::Cpu => Ok(()),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => self.on(gpu).map(|_| ()),
+        }
+    }
+
+    /// Returns the workgroups of an opened graphics card.
+    #[cfg(feature = "gpu")]
+    pub fn on(&self, gpu: &crate::gpu::Gpu) -> Result<crate::gpu::Block, Failure> {
+        let chosen = self.block.map(|threads| crate::gpu::Block::new(gpu, threads)).transpose()?;
+        Ok(chosen.unwrap_or_default())
+    }
+}
+
 /// Prints each warning as a line on standard error.
 pub fn print_warnings(warnings: &[String]) {
     for warning in warnings {

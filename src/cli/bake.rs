@@ -11,7 +11,7 @@ use crate::bake::{
 use crate::cluster::{ClusterReport, Communicator, FolderTeam, Strategy, agree};
 use crate::lightmap::Unwrapper;
 use crate::lightmap::files::Level;
-use crate::low_rank::PatchKind;
+use crate::low_rank::{Coherence, PatchKind};
 use crate::output::Overwrite;
 use crate::partition::Factor;
 use crate::pathtrace::VolumeSettings;
@@ -19,7 +19,7 @@ use crate::progress::Cancelled;
 use crate::radiosity::{Content, Method, SubsceneSettings, say_lux};
 use crate::scene::{self, Role};
 
-use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings, time_limit};
+use super::arguments::{BlockArguments, Opened, SceneArguments, WorkArguments, print_warnings, time_limit};
 use super::cells::{Axis, Kind, factor};
 use super::parts::Shard;
 use super::progress::{Display, duration};
@@ -105,6 +105,13 @@ pub struct Arguments {
     /// Grouping of texels into these patches
     #[arg(long, value_enum, value_name = "KIND", default_value_t, requires = "relight")]
     relight_patches: PatchArgument,
+    /// Largest difference of what the halves of a coherent patch see, relative to what they see. With it or
+    /// --relight-min-area, K is only a limit [default: 0.3 with --relight-min-area]
+    #[arg(long, value_name = "X", requires = "relight", allow_negative_numbers = true)]
+    relight_threshold: Option<f32>,
+    /// Area up to which coherent patches are not divided, square meters [default: 0 with --relight-threshold]
+    #[arg(long, value_name = "M2", requires = "relight", allow_negative_numbers = true)]
+    relight_min_area: Option<f32>,
     /// Draw no preview.png of the lit level
     #[arg(long)]
     no_preview: bool,
@@ -125,6 +132,8 @@ pub struct Arguments {
     shard: Option<Shard>,
     #[command(flatten)]
     work: WorkArguments,
+    #[command(flatten)]
+    block: BlockArguments,
     #[command(flatten)]
     strategy: StrategyArguments,
     /// Print the report as one JSON object
@@ -174,6 +183,9 @@ enum UnwrapArgument {
     Xatlas,
 }
 
+/// Threshold of coherent patches if only their least area is given.
+const USUAL_THRESHOLD: f32 = 0.3;
+
 impl UnwrapArgument {
     fn unwrapper(self) -> Result<Unwrapper, Failure> {
         match self {
@@ -212,6 +224,7 @@ impl Arguments {
         solver.counted.min_area = self.min_area;
         solver.counted.epsilon = self.epsilon.unwrap_or(solver.counted.epsilon);
         solver.counted.stage = self.stage.unwrap_or(solver.counted.stage);
+        solver.counted.block = self.block.block.unwrap_or(solver.counted.block);
         if let Some(memory_mib) = self.scene.memory {
             // Who says how much there is has more hits stored where that is more.
             solver.memory_mib = memory_mib;
@@ -230,6 +243,11 @@ impl Arguments {
             PatchArgument::Uniform => PatchKind::Uniform,
             PatchArgument::Coherent => PatchKind::Coherent,
         };
+        if self.relight_threshold.or(self.relight_min_area).is_some() {
+            let max_difference = self.relight_threshold.unwrap_or(USUAL_THRESHOLD);
+            let min_area = self.relight_min_area.unwrap_or_default();
+            settings.relight_coherence = Some(Coherence { max_difference, min_area });
+        }
         Ok(settings)
     }
 
@@ -323,6 +341,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         (None, Some(folder)) => {
             let device = arguments.work.open_device()?;
+            arguments.block.check(&device)?;
             bake::run_with_checkpoints(scene, &settings, &device, &display, folder, arguments.resume)
                 .map(|bake| Some((bake, None)))
         }

@@ -12,8 +12,8 @@ use crate::input;
 use crate::output::{check_place, write_atomic};
 use crate::scene::CheckedScene;
 
-use super::arguments::{SceneArguments, WorkArguments, print_warnings};
-use super::walks::{Answers, Traversal, TreeBuilder, Work};
+use super::arguments::{BlockArguments, SceneArguments, WorkArguments, print_warnings};
+use super::walks::{Answers, Traversal, TreeBuilder, Work, unfinished_warning};
 use super::{Failure, say};
 use crate::Device;
 
@@ -41,9 +41,18 @@ pub struct Arguments {
     traversal: Option<Traversal>,
     #[command(flatten)]
     work: WorkArguments,
+    #[command(flatten)]
+    block: BlockArguments,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+impl Arguments {
+    /// Returns true if the work of each ray is reported: in JSON, or to whoever compares trees.
+    fn reports_work(&self) -> bool {
+        self.json || self.traversal.is_some() || self.builder.is_some()
+    }
 }
 
 #[derive(serde::Serialize)]
@@ -55,6 +64,9 @@ struct Outcome {
     /// Duration of the fastest pass; the first pass also warms the caches.
     seconds: f64,
     mrays_per_second: f64,
+    /// Number of walks that ended at the step limit. Any-hit rays on the processor have no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unfinished: Option<u64>,
     /// Work on the processor.
     #[serde(flatten)]
     work: Option<Work>,
@@ -64,7 +76,9 @@ struct Outcome {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let traversal = arguments.traversal.unwrap_or_default();
     let is_for_processor = arguments.builder.is_some()
-        || arguments.traversal.is_some_and(|traversal| matches!(traversal, Traversal::Wide | Traversal::BruteForce));
+        || arguments
+            .traversal
+            .is_some_and(|traversal| matches!(traversal, Traversal::Wide | Traversal::Ropes | Traversal::BruteForce));
     if is_for_processor {
         arguments.work.prepare()?;
     } else {
@@ -75,23 +89,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let opened = arguments.scene.open_within_memory()?;
     traversal.check(arguments.any_hit, &opened.scene)?;
     let device = if is_for_processor { Device::Cpu } else { arguments.work.open_device()? };
-    let (Replay { records, hits, seconds }, build_seconds, work) = match device {
+    arguments.block.check(&device)?;
+    let Traced { replay: Replay { records, hits, seconds }, build_seconds, work, unfinished, limit } = match device {
         Device::Cpu => replay_on_cpu(&opened.scene, &rays, arguments, traversal),
         #[cfg(feature = "gpu")]
-        Device::Gpu(gpu) => {
-            let (replay, build_seconds) = replay_on(&gpu, &opened.scene, &rays, arguments)?;
-            (replay, build_seconds, None)
-        }
+        Device::Gpu(gpu) => replay_on(&gpu, &opened.scene, &rays, arguments)?,
     };
     write_atomic(&arguments.hits, &records)?;
 
     let mrays_per_second = rays.len() as f64 / seconds.max(1e-9) / 1e6;
     let passes = arguments.passes;
-    let unfinished = work.as_ref().map_or(0, |work| work.unfinished);
-    let warning =
-        || format!("{unfinished} rays ended after {MAX_STEPS} steps, so their hits may be wrong: the tree is damaged");
-    let warnings = (unfinished > 0).then(warning).into_iter().collect();
-    let outcome = Outcome { rays: rays.len(), hits, build_seconds, passes, seconds, mrays_per_second, work, warnings };
+    let warnings = unfinished.and_then(|count| unfinished_warning(count, limit.0, limit.1)).into_iter().collect();
+    let rays = rays.len();
+    let outcome = Outcome { rays, hits, build_seconds, passes, seconds, mrays_per_second, unfinished, work, warnings };
     if arguments.json {
         say(serde_json::to_string(&outcome)?);
     } else {
@@ -105,23 +115,31 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Traces the rays on the CPU. Returns the result, the seconds to build the tree, and the work of closest-hit rays.
-fn replay_on_cpu(
-    scene: &CheckedScene,
-    rays: &[Ray],
-    arguments: &Arguments,
-    traversal: Traversal,
-) -> (Replay, f64, Option<Work>) {
+/// Result of a command, on any device.
+struct Traced {
+    replay: Replay,
+    build_seconds: f64,
+    work: Option<Work>,
+    unfinished: Option<u64>,
+    /// Maximum number of steps of a walk, and the remedy for walks that reach it.
+    limit: (u64, &'static str),
+}
+
+/// Traces the rays on the CPU. Counts the work of closest-hit rays if it is reported, which traces them once more.
+fn replay_on_cpu(scene: &CheckedScene, rays: &[Ray], arguments: &Arguments, traversal: Traversal) -> Traced {
     let preset = arguments.builder.unwrap_or_default().preset(traversal);
     let started = clock::now();
     let world = World::build(scene.shared().clone(), preset).with_movers();
     let build_seconds = started.elapsed().as_secs_f64();
     let answers = Answers::new(traversal, &world);
-    if arguments.any_hit {
-        return (replay(rays, arguments.passes, |ray| any_hit(&answers, ray)), build_seconds, None);
-    }
-    let replay = replay(rays, arguments.passes, |ray| closest_hit(&world, &answers, ray));
-    (replay, build_seconds, Some(answers.work(rays)))
+    let (replay, counted) = if arguments.any_hit {
+        (replay(rays, arguments.passes, |ray| any_hit(&answers, ray)), None)
+    } else {
+        let replay = replay(rays, arguments.passes, |ray| closest_hit(&world, &answers, ray));
+        (replay, arguments.reports_work().then(|| answers.work(rays)))
+    };
+    let (work, unfinished) = counted.unzip();
+    Traced { replay, build_seconds, work, unfinished, limit: (MAX_STEPS, "compare with --traversal wide") }
 }
 
 /// Traces the rays on a graphics card. The result's seconds include the transfer of rays in both directions.
@@ -131,8 +149,9 @@ fn replay_on(
     scene: &CheckedScene,
     rays: &[Ray],
     arguments: &Arguments,
-) -> Result<(Replay, f64), Failure> {
-    use crate::gpu::{GpuScene, Question, RayKernels, Stack};
+) -> Result<Traced, Failure> {
+    use super::walks::USE_PROCESSOR;
+    use crate::gpu::{GpuScene, MAX_DEVICE_STEPS, Question, RayAnswers, RayKernels, Stack};
 
     let started = clock::now();
     let on_device = GpuScene::new(gpu, scene)?;
@@ -140,12 +159,12 @@ fn replay_on(
     let stack = match arguments.traversal {
         Some(Traversal::Stack) => Stack::Full,
         Some(Traversal::Restart) => Stack::Restart,
-        Some(Traversal::Wide | Traversal::BruteForce) | None => Stack::Short,
+        Some(Traversal::Wide | Traversal::Ropes | Traversal::BruteForce) | None => Stack::Short,
     };
-    let kernels = RayKernels::new(gpu, stack, on_device.trees());
+    let kernels = RayKernels::with_block(gpu, stack, on_device.trees(), arguments.block.on(gpu)?);
     let question = if arguments.any_hit { Question::Any } else { Question::Closest };
     let rays: Vec<Ray> = rays.iter().map(|ray| if ray.is_valid() { *ray } else { NOWHERE }).collect();
-    let mut answers = Vec::new();
+    let mut answers = RayAnswers::default();
     let mut seconds = f64::INFINITY;
     for _ in 0..arguments.passes {
         let started = clock::now();
@@ -153,7 +172,7 @@ fn replay_on(
         seconds = seconds.min(started.elapsed().as_secs_f64());
     }
     let first_triangles = scene.first_triangles();
-    let hits = answers.iter().filter(|answer| answer.triangle != u32::MAX).count();
+    let hits = answers.of_rays.iter().filter(|answer| answer.triangle != u32::MAX).count();
     let record = |answer: &crate::gpu::RayAnswer| -> Vec<u8> {
         if arguments.any_hit {
             return f32::from(u8::from(answer.t <= 0.0)).to_le_bytes().into();
@@ -164,8 +183,10 @@ fn replay_on(
         };
         [t.to_le_bytes(), triangle.to_le_bytes()].concat()
     };
-    let records = answers.iter().flat_map(record).collect();
-    Ok((Replay { records, hits, seconds }, build_seconds))
+    let records = answers.of_rays.iter().flat_map(record).collect();
+    let replay = Replay { records, hits, seconds };
+    let limit = (MAX_DEVICE_STEPS.into(), USE_PROCESSOR);
+    Ok(Traced { replay, build_seconds, work: None, unfinished: Some(answers.unfinished), limit })
 }
 
 /// Number of bytes per ray in a file.
@@ -242,6 +263,8 @@ fn replay<const BYTES: usize>(rays: &[Ray], passes: u32, trace: impl Fn(&Ray) ->
 mod tests {
     use std::sync::Arc;
 
+    use clap::ValueEnum;
+
     use super::*;
     use crate::accel::Preset;
     use crate::scene::{Material, MaterialId, MeshData, MeshId, Scene, Surface, SurfaceKey};
@@ -279,10 +302,10 @@ mod tests {
     #[test]
     fn hits_are_distances_and_triangles_and_misses_minus_one_by_every_traversal() {
         let world = world();
-        for traversal in [Traversal::Wide, Traversal::Stack, Traversal::Restart, Traversal::BruteForce] {
-            let answers = Answers::new(traversal, &world);
+        for traversal in Traversal::value_variants() {
+            let answers = Answers::new(*traversal, &world);
             check_closest(&replay(&rays(), 2, |ray| closest_hit(&world, &answers, ray)));
-            assert_eq!(answers.work(&rays()).unfinished, 0);
+            assert_eq!(answers.work(&rays()).1, 0);
         }
     }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use glam::UVec2;
 
-use super::arguments::{Opened, SceneArguments, WorkArguments, print_warnings, time_limit};
+use super::arguments::{BlockArguments, Opened, SceneArguments, WorkArguments, print_warnings, time_limit};
 use super::camera::CameraArguments;
 use super::parts::PartArguments;
 use super::picture::{PictureArguments, PictureWriter, cost_channels};
@@ -14,6 +14,8 @@ use super::progress::{Display, NamedStage};
 use super::ranks::{self, ClusterOutcome, Speed, StrategyArguments};
 use super::reference::{Difference, read_reference};
 use super::render_report::{Clock, LightReport, Outcome, scaled_to};
+#[cfg(feature = "gpu")]
+use super::walks::{USE_PROCESSOR, unfinished_warning};
 use super::{Failure, interrupt, say};
 use crate::Device;
 use crate::accel::{Preset, TraversalCost, World};
@@ -87,6 +89,8 @@ pub struct Arguments {
     seed: u32,
     #[command(flatten)]
     work: WorkArguments,
+    #[command(flatten)]
+    block: BlockArguments,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -294,6 +298,7 @@ impl Arguments {
         })
     }
 
+    /// Renders on a graphics card. Returns the number of walks through the tree that ended at its step limit, too.
     #[cfg(feature = "gpu")]
     fn draw_on(
         &self,
@@ -302,17 +307,21 @@ impl Arguments {
         view: &View,
         settings: &RenderSettings,
         monitor: &dyn Monitor,
-    ) -> Result<Drawn, Failure> {
+    ) -> Result<(Drawn, u64), Failure> {
         let on_gpu = gpu::GpuScene::new(gpu, scene)?;
-        let max_bounces = self.max_bounces()?;
+        let (max_bounces, block) = (self.max_bounces()?, self.block.on(gpu)?);
         Ok(match self.integrator {
             Method::Light | Method::Hybrid => {
-                let from_lights = gpu::FromLights { hybrid: self.integrator == Method::Hybrid, max_bounces };
-                self.drawn(gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?)
+                let hybrid = self.integrator == Method::Hybrid;
+                let from_lights = gpu::FromLights { hybrid, max_bounces, block };
+                let picture = gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?;
+                let unfinished = picture.unfinished;
+                (self.drawn(picture), unfinished)
             }
             Method::Path | Method::Direct | Method::Whitted | Method::Plain => {
-                let film = gpu::render(gpu, &on_gpu, view, max_bounces, settings, monitor)?;
-                Drawn { film, row_seconds: None, light: None }
+                let gpu::Rendered { film, unfinished } =
+                    gpu::render(gpu, &on_gpu, view, max_bounces, settings, block, monitor)?;
+                (Drawn { film, row_seconds: None, light: None }, unfinished)
             }
         })
     }
@@ -438,6 +447,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let prepared = prepared?;
     let Prepared { max_bounces, settings, opened, view, runs_on_devices, .. } = &prepared;
     let device = if *runs_on_devices { arguments.work.open_device()? } else { Device::Cpu };
+    arguments.block.check(&device)?;
     clock.lap("load");
     let world = World::build(opened.scene.shared().clone(), Preset::best()).with_movers();
     let lights = LightSampler::with_movers(&opened.scene);
@@ -466,13 +476,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         (None, Device::Cpu) => (on_processor(), None),
         #[cfg(feature = "gpu")]
-        (None, Device::Gpu(gpu)) => {
-            let drawn = arguments.draw_on(gpu, &opened.scene, view, settings, &monitor);
-            let drawn = drawn.unwrap_or_else(|fault| {
-                warnings.push(crate::bake::done_by_processor(fault));
-                backend = Device::Cpu.name();
-                on_processor()
-            });
+        (None, Device::Gpu(device)) => {
+            let drawn = match arguments.draw_on(device, &opened.scene, view, settings, &monitor) {
+                Ok((drawn, unfinished)) => {
+                    warnings.extend(unfinished_warning(unfinished, gpu::MAX_DEVICE_STEPS.into(), USE_PROCESSOR));
+                    drawn
+                }
+                Err(fault) => {
+                    warnings.push(crate::bake::done_by_processor(fault));
+                    backend = Device::Cpu.name();
+                    on_processor()
+                }
+            };
             (drawn, None)
         }
     };

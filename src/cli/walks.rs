@@ -30,7 +30,7 @@ impl TreeBuilder {
         };
         match traversal {
             Traversal::Wide | Traversal::BruteForce => Preset { planes, ..Preset::best() },
-            Traversal::Stack | Traversal::Restart => Preset::with_planes(planes),
+            Traversal::Stack | Traversal::Restart | Traversal::Ropes => Preset::with_planes(planes),
         }
     }
 }
@@ -45,6 +45,8 @@ pub enum Traversal {
     Stack,
     /// The binary tree without a stack: from the root again after each leaf (KD-restart)
     Restart,
+    /// The binary tree without a stack: along links from leaf to leaf (ropes)
+    Ropes,
     /// No tree: all triangles of each ray
     BruteForce,
 }
@@ -52,8 +54,8 @@ pub enum Traversal {
 impl Traversal {
     /// Refuses what a traversal cannot do.
     pub fn check(self, any_hit: bool, scene: &Scene) -> Result<(), Failure> {
-        if any_hit && matches!(self, Self::Stack | Self::Restart) {
-            return Err("--any-hit is not for --traversal stack and restart, which find the closest hit".into());
+        if any_hit && matches!(self, Self::Stack | Self::Restart | Self::Ropes) {
+            return Err("--any-hit is not for --traversal stack, restart and ropes, which find the closest hit".into());
         }
         if self == Self::BruteForce && scene.surfaces.iter().any(|surface| surface.role == Role::Mover) {
             return Err(
@@ -80,9 +82,18 @@ pub struct Work {
     triangles_per_ray: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     restarts_per_ray: Option<f64>,
-    /// Number of rays that ended at the step limit.
-    pub unfinished: u64,
 }
+
+/// Returns the warning about walks that ended at a step limit, if there are any.
+pub fn unfinished_warning(walks: u64, max_steps: u64, remedy: &str) -> Option<String> {
+    (walks > 0).then(|| {
+        format!("{walks} walks through the tree ended after {max_steps} steps, so their results may be wrong: {remedy}")
+    })
+}
+
+/// Remedy for unfinished walks on a graphics card.
+#[cfg(feature = "gpu")]
+pub const USE_PROCESSOR: &str = "use --backend cpu, which has no such limit";
 
 impl<'a> Answers<'a> {
     pub fn new(traversal: Traversal, world: &'a World) -> Self {
@@ -90,6 +101,7 @@ impl<'a> Answers<'a> {
             Traversal::Wide => Self::Wide(world),
             Traversal::Stack => Self::Walk(world, Walk::Stack),
             Traversal::Restart => Self::Walk(world, Walk::Restart),
+            Traversal::Ropes => Self::Walk(world, Walk::Ropes),
             Traversal::BruteForce => Self::BruteForce(world, BruteForce::new(world.scene())),
         }
     }
@@ -109,8 +121,9 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Traces all rays to the closest hit once more, and counts the work.
-    pub fn work(&self, rays: &[Ray]) -> Work {
+    /// Traces all rays to the closest hit once more. Returns the work, and the number of rays that ended at
+    /// [`MAX_STEPS`](crate::accel::MAX_STEPS).
+    pub fn work(&self, rays: &[Ray]) -> (Work, u64) {
         let (Self::Wide(world) | Self::Walk(world, _) | Self::BruteForce(world, _)) = self;
         let statistics = world.statistics();
         let of_ray = |ray: &Ray| {
@@ -129,14 +142,14 @@ impl<'a> Answers<'a> {
         let WalkCost { steps, triangles, restarts, unfinished } =
             valid.map(of_ray).reduce(WalkCost::default, WalkCost::plus);
         let per_ray = |count: u64| count as f64 / rays.len().max(1) as f64;
-        Work {
+        let work = Work {
             nodes: statistics.nodes,
             depth: statistics.depth,
             steps_per_ray: per_ray(steps),
             triangles_per_ray: per_ray(triangles),
             restarts_per_ray: matches!(self, Self::Walk(_, Walk::Restart)).then(|| per_ray(restarts)),
-            unfinished,
-        }
+        };
+        (work, unfinished)
     }
 }
 

@@ -70,6 +70,16 @@ pub enum GpuFault {
         /// Name of the adapter.
         adapter: String,
     },
+    /// The device has no workgroups of the size.
+    #[error("{adapter} has no blocks of {threads} threads: give a multiple of 8, at most {limit}")]
+    Block {
+        /// Number of threads.
+        threads: u32,
+        /// Maximum number of threads.
+        limit: u32,
+        /// Name of the adapter.
+        adapter: String,
+    },
     /// The device failed to allocate memory within its limits.
     #[error("{adapter} has no room for {what}: {reason}; use the CPU, or less of them")]
     NoRoom {

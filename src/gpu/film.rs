@@ -4,6 +4,8 @@ use bytemuck::{Pod, Zeroable};
 use glam::{UVec2, Vec3};
 use wgpu::Buffer;
 
+#[cfg(doc)]
+use super::MAX_DEVICE_STEPS;
 use super::{Gpu, GpuFault};
 use crate::pathtrace::{Film, Pixel};
 
@@ -38,7 +40,7 @@ struct FeaturePixel {
     first_normal: u32,
     first_depth: f32,
     change: f32,
-    is_brighter: u32,
+    tally: u32,
 }
 
 impl GpuFilm {
@@ -86,6 +88,17 @@ impl GpuFilm {
         });
         Ok(Film::from_pixels(self.size, pixels.collect()))
     }
+
+    /// Waits for all work and returns the number of walks through the tree that ended at [`MAX_DEVICE_STEPS`], so that
+    /// the picture may be wrong.
+    ///
+    /// # Errors
+    /// Returns an error if the device is lost.
+    pub fn unfinished(&self, gpu: &Gpu) -> Result<u64, GpuFault> {
+        let count = self.size.x as usize * self.size.y as usize;
+        let features: Vec<FeaturePixel> = gpu.read(&self.features, count)?;
+        Ok(features.iter().map(|pixel| u64::from(pixel.tally >> 1)).sum())
+    }
 }
 
 #[cfg(test)]
@@ -107,7 +120,7 @@ impl GpuFilm {
             first_normal: packed(pixel.normal),
             first_depth: pixel.depth.min(f32::MAX),
             change: 0.0,
-            is_brighter: 0,
+            tally: 0,
         });
         let (radiance, features): (Vec<_>, Vec<_>) = (radiance.collect(), features.collect());
         gpu.queue.write_buffer(&result.radiance, 0, bytemuck::cast_slice(&radiance));
@@ -127,5 +140,5 @@ fn packed(normal: Vec3) -> u32 {
 #[cfg(test)]
 crate::gpu::layouts::test_layouts! {
     RadiancePixel as RadiancePixel { mean, samples, squares, nodes }
-    FeaturePixel as FeaturePixel { albedo, depth, normal, surface, first_normal, first_depth, change, is_brighter }
+    FeaturePixel as FeaturePixel { albedo, depth, normal, surface, first_normal, first_depth, change, tally }
 }

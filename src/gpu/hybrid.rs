@@ -5,19 +5,21 @@ use wgpu::CommandEncoderDescriptor;
 
 use super::batch_sizer::BatchSizer;
 use super::light_path::{LightPass, LightPaths};
-use super::{Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
+use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
 use crate::clock;
 use crate::pathtrace::{Film, LightPicture, PassKind, RenderSettings, TwoKinds, View, render_passes};
 use crate::progress::Monitor;
 use crate::scene::Scene;
 
 /// Settings of rendering with light paths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FromLights {
     /// True if camera paths render mirrors and glass, which light paths then leave out.
     pub hybrid: bool,
     /// Maximum number of bounces of a path; unlimited if `None`.
     pub max_bounces: Option<u32>,
+    /// Number of threads of a workgroup.
+    pub block: Block,
 }
 
 /// Renders a view with light paths. Equals [`pathtrace::render_from_lights`](crate::pathtrace::render_from_lights) up
@@ -53,6 +55,8 @@ struct Picture<'a> {
     /// Number of passes of light paths, and of camera paths.
     passes: [u32; 2],
     contributions: u64,
+    /// Number of walks of light paths that ended at the step limit.
+    unfinished: u64,
     paths_at_once: BatchSizer,
     rows_at_once: BatchSizer,
 }
@@ -81,6 +85,11 @@ impl TwoKinds for Picture<'_> {
         u64::from(self.view.size.x) * u64::from(self.view.size.y)
     }
 
+    fn unfinished(&self) -> Result<u64, GpuFault> {
+        let of_eye = if self.passes[PassKind::Eye as usize] == 0 { 0 } else { self.eye.unfinished(self.gpu)? };
+        Ok(of_eye + self.unfinished)
+    }
+
     fn sum(&self) -> Result<Film, GpuFault> {
         let read =
             |film: &GpuFilm, passes| if passes == 0 { Ok(Film::new(self.view.size)) } else { film.read(self.gpu) };
@@ -104,12 +113,13 @@ impl<'a> Picture<'a> {
             view,
             from_lights,
             seed,
-            light_paths: LightPaths::new(gpu, scene, on_gpu, view)?,
-            eye_paths: PathKernel::new(gpu, Stack::default(), on_gpu.trees()),
+            light_paths: LightPaths::new(gpu, scene, on_gpu, view, from_lights.block)?,
+            eye_paths: PathKernel::with_block(gpu, Stack::default(), on_gpu.trees(), from_lights.block),
             light: GpuFilm::new(gpu, view.size)?,
             eye: GpuFilm::new(gpu, view.size)?,
             passes: [0; 2],
             contributions: 0,
+            unfinished: 0,
             paths_at_once: BatchSizer::new(1024, 1 << 24),
             rows_at_once: BatchSizer::new(8, 1 << 16),
         })
@@ -117,13 +127,14 @@ impl<'a> Picture<'a> {
 
     fn add_light(&mut self) -> Result<f32, GpuFault> {
         let number = self.passes[PassKind::Light as usize];
-        let contributions = loop {
+        let counts = loop {
             self.follow_paths(number)?;
-            if let Some(contributions) = self.light_paths.contributions(self.gpu)? {
-                break contributions;
+            if let Some(counts) = self.light_paths.counts(self.gpu)? {
+                break counts;
             }
         };
-        self.contributions += contributions;
+        self.contributions += counts.contributions;
+        self.unfinished += counts.unfinished;
         let mut encoder = self.gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
         self.light_paths.add(self.gpu, &mut encoder, &self.light, number);
         self.gpu.queue.submit([encoder.finish()]);
@@ -133,7 +144,7 @@ impl<'a> Picture<'a> {
     /// Follows all paths of a pass, in several submissions.
     fn follow_paths(&mut self, number: u32) -> Result<(), GpuFault> {
         let Self { gpu, view, seed, .. } = *self;
-        let FromLights { hybrid: in_hybrid, max_bounces } = self.from_lights;
+        let FromLights { hybrid: in_hybrid, max_bounces, .. } = self.from_lights;
         let all = if self.light_paths.is_lit() { view.size.x * view.size.y } else { 0 };
         let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
         self.light_paths.clear(&mut encoder);
@@ -154,7 +165,7 @@ impl<'a> Picture<'a> {
     }
 
     fn add_eye(&mut self) -> Result<f32, GpuFault> {
-        let FromLights { hybrid, max_bounces } = self.from_lights;
+        let FromLights { hybrid, max_bounces, .. } = self.from_lights;
         let pass = PathPass {
             sample: self.passes[PassKind::Eye as usize],
             seed: self.seed,

@@ -128,6 +128,7 @@ fn kind_of(module: &Module, handle: Handle<Type>) -> Option<ScalarKind> {
     match &module.types[handle].inner {
         TypeInner::Array { base, .. } => kind_of(module, *base),
         TypeInner::Struct { .. } => None,
+        TypeInner::Atomic(scalar) => Some(scalar.kind),
         inner => inner.scalar_kind(),
     }
 }

@@ -7,8 +7,8 @@ use wgpu::{BindGroup, BindGroupLayout, Buffer, CommandEncoder, ComputePipeline};
 
 use super::camera::CameraPass;
 use super::deposits::{WORDS_OF_SUM, sum, zeros};
-use super::kernel::{bind, dispatch, layout};
-use super::{Gpu, GpuFault, GpuFilm, GpuScene, Shader};
+use super::kernel::{bind, dispatch, dispatch_blocks, layout};
+use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, Shader};
 use crate::lights::{AliasEntry, EmissionSampler, LightSampler};
 use crate::pathtrace::{View, seed_of_pass};
 use crate::scene::{Scene, Sky};
@@ -17,6 +17,7 @@ use crate::scene::{Scene, Sky};
 pub(super) struct LightPaths {
     follow: ComputePipeline,
     follow_layout: BindGroupLayout,
+    block: Block,
     add_splats: ComputePipeline,
     sum_changes: ComputePipeline,
     splats_layout: BindGroupLayout,
@@ -69,6 +70,17 @@ pub(super) struct Changed {
     pub brighter: u64,
 }
 
+/// Counts of a pass of light paths.
+#[derive(Clone, Copy)]
+pub(super) struct PassCounts {
+    /// Number of path vertices that pixels see.
+    pub contributions: u64,
+    /// Number of walks that ended at the step limit.
+    pub unfinished: u64,
+}
+
+/// Header word with the number of unfinished walks.
+const UNFINISHED: usize = 3;
 /// Number of header words before those of the pixels.
 const HEADER: usize = 4;
 /// Binary logarithm of the units of a typical contribution, to a pixel as far away as the scene is large. Contributions
@@ -82,10 +94,11 @@ impl LightPaths {
     ///
     /// # Errors
     /// Returns an error if the device lacks memory.
-    pub fn new(gpu: &Gpu, scene: &Scene, on_gpu: &GpuScene, view: &View) -> Result<Self, GpuFault> {
+    pub fn new(gpu: &Gpu, scene: &Scene, on_gpu: &GpuScene, view: &View, block: Block) -> Result<Self, GpuFault> {
         let follow_layout = layout(gpu, "light paths", &[true, false]);
         let module = Shader::LightPaths(on_gpu.trees()).compile(&gpu.device);
-        let follow = gpu.compute_pipeline(&module, "follow_paths", &[&GpuScene::layout(gpu), &follow_layout]);
+        let layouts = [&GpuScene::layout(gpu), &follow_layout];
+        let follow = gpu.compute_pipeline_with(&module, "follow_paths", &layouts, &[block.constant()]);
         let splats_layout = layout(gpu, "splats", &[true, false, false, false]);
         let splats = Shader::Splats.compile(&gpu.device);
         let of_splats = |name| gpu.compute_pipeline(&splats, name, &[&splats_layout]);
@@ -96,6 +109,7 @@ impl LightPaths {
         Ok(Self {
             follow,
             follow_layout,
+            block,
             add_splats: of_splats("add_splats"),
             sum_changes: of_splats("sum_changes"),
             splats_layout,
@@ -128,21 +142,22 @@ impl LightPaths {
         };
         let settings = gpu.uniform("light paths", &[settings]);
         let own = bind(gpu, &self.follow_layout, &[&settings, &self.emissions, &self.deposits]);
-        dispatch(encoder, &self.follow, &[scene.bind_group(), &own], pass.paths.end - pass.paths.start);
+        let paths = pass.paths.end - pass.paths.start;
+        dispatch_blocks(encoder, &self.follow, &[scene.bind_group(), &own], paths, self.block);
     }
 
-    /// Returns the number of contributions of the pass. Returns `None` after an overflow; the pass must then be
-    /// repeated, with coarser units.
+    /// Returns the counts of the pass. Returns `None` after an overflow; the pass must then be repeated, with coarser
+    /// units.
     ///
     /// # Errors
     /// Returns an error if the device is lost.
-    pub fn contributions(&mut self, gpu: &Gpu) -> Result<Option<u64>, GpuFault> {
+    pub fn counts(&mut self, gpu: &Gpu) -> Result<Option<PassCounts>, GpuFault> {
         let words: Vec<u32> = gpu.read(&self.deposits, HEADER)?;
         if words[WORDS_OF_SUM] != 0 {
             self.units *= COARSER;
             return Ok(None);
         }
-        Ok(Some(sum(&words)))
+        Ok(Some(PassCounts { contributions: sum(&words), unfinished: words[UNFINISHED].into() }))
     }
 
     /// Records the addition of the deposits to a film, as one sample of each pixel.

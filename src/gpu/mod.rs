@@ -18,6 +18,7 @@
 mod answer;
 mod bake;
 mod batch_sizer;
+mod block;
 mod buffer;
 mod camera;
 mod context;
@@ -43,6 +44,7 @@ mod subscenes;
 mod tests;
 
 pub use bake::GpuBackend;
+pub use block::Block;
 pub use context::{Gpu, GpuFault};
 #[cfg(test)]
 pub(crate) use context::{test_device, test_device_of_its_own};
@@ -52,8 +54,8 @@ pub use hybrid::{FromLights, render_from_lights};
 pub use low_rank::GpuLowRank;
 pub use pages::GpuPages;
 pub use path::{PathKernel, PathPass};
-pub use rays::{Question, RayAnswer, RayKernels};
-pub use render::render;
+pub use rays::{MAX_DEVICE_STEPS, Question, RayAnswer, RayAnswers, RayKernels};
+pub use render::{Rendered, render};
 pub use scene::{GpuMovers, GpuScene, GpuTree, SceneChange};
 pub(crate) use shader::Shader;
 pub use shader::{Stack, Trees};

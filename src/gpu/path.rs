@@ -8,7 +8,7 @@ use wgpu::{BindGroupLayout, CommandEncoder, CommandEncoderDescriptor, ComputePas
 use super::batch_sizer::BatchSizer;
 use super::camera::CameraPass;
 use super::kernel::{bind, layout};
-use super::{Gpu, GpuFault, GpuFilm, GpuScene, Shader, Stack, Trees};
+use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, Shader, Stack, Trees};
 use crate::clock;
 use crate::pathtrace::View;
 
@@ -18,6 +18,7 @@ pub struct PathKernel {
     layout: BindGroupLayout,
     pipeline: ComputePipeline,
     trees: Trees,
+    block: Block,
 }
 
 /// One sample for each pixel in a range of rows.
@@ -39,16 +40,19 @@ pub struct PathPass {
     pub background: Vec3,
 }
 
-/// Edge length of a workgroup, in pixels.
-const GROUP: u32 = 8;
-
 impl PathKernel {
     /// Compiles the kernel.
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
+        Self::with_block(gpu, stack, trees, Block::default())
+    }
+
+    /// Compiles the kernel for workgroups of a size, in rows of eight pixels.
+    pub fn with_block(gpu: &Gpu, stack: Stack, trees: Trees, block: Block) -> Self {
         let layout = layout(gpu, "film", &[false, false]);
         let module = Shader::Paths(stack, trees).compile(&gpu.device);
-        let pipeline = gpu.compute_pipeline(&module, "trace_pixels", &[&GpuScene::layout(gpu), &layout]);
-        Self { layout, pipeline, trees }
+        let layouts = [&GpuScene::layout(gpu), &layout];
+        let pipeline = gpu.compute_pipeline_with(&module, "trace_pixels", &layouts, &[block.constant_of_rows()]);
+        Self { layout, pipeline, trees, block }
     }
 
     /// Returns the trees that rays are traced in.
@@ -84,7 +88,8 @@ impl PathKernel {
         compute.set_pipeline(&self.pipeline);
         compute.set_bind_group(0, scene.bind_group(), &[]);
         compute.set_bind_group(1, &own, &[]);
-        compute.dispatch_workgroups(film.size().x.div_ceil(GROUP), (rows.end - rows.start).div_ceil(GROUP), 1);
+        let (columns, rows) = (film.size().x.div_ceil(Block::ROW), (rows.end - rows.start).div_ceil(self.block.rows()));
+        compute.dispatch_workgroups(columns, rows, 1);
     }
 
     /// Runs a pass in several submissions, and waits for completion.

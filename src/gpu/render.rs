@@ -2,11 +2,22 @@
 
 use glam::Vec3;
 
+#[cfg(doc)]
+use super::MAX_DEVICE_STEPS;
 use super::batch_sizer::BatchSizer;
-use super::{Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
+use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
 use crate::clock;
 use crate::pathtrace::{Film, RenderSettings, View};
 use crate::progress::Monitor;
+
+/// Picture by camera paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rendered {
+    /// Pixels.
+    pub film: Film,
+    /// Number of walks through the tree that ended at [`MAX_DEVICE_STEPS`], so that the picture may be wrong.
+    pub unfinished: u64,
+}
 
 /// Renders a view, as [`pathtrace::render`](crate::pathtrace::render) does.
 ///
@@ -18,10 +29,11 @@ pub fn render(
     view: &View,
     max_bounces: Option<u32>,
     settings: &RenderSettings,
+    block: Block,
     monitor: &dyn Monitor,
-) -> Result<Film, GpuFault> {
+) -> Result<Rendered, GpuFault> {
     let film = GpuFilm::new(gpu, view.size)?;
-    let kernel = PathKernel::new(gpu, Stack::default(), scene.trees());
+    let kernel = PathKernel::with_block(gpu, Stack::default(), scene.trees(), block);
     let mut rows_at_once = BatchSizer::new(8, 1 << 16);
     let mut samples = 0;
     let started = clock::now();
@@ -48,5 +60,8 @@ pub fn render(
         kernel.add_pass(gpu, scene, &film, view, &pass, &mut rows_at_once)?;
         samples += 1;
     }
-    if samples == 0 { Ok(Film::new(view.size)) } else { film.read(gpu) }
+    if samples == 0 {
+        return Ok(Rendered { film: Film::new(view.size), unfinished: 0 });
+    }
+    Ok(Rendered { film: film.read(gpu)?, unfinished: film.unfinished(gpu)? })
 }

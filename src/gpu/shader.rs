@@ -108,7 +108,7 @@ impl Shader {
     /// Returns the text of the shader, in WGSL.
     pub fn source(self) -> String {
         match self {
-            Self::Rays(stack, trees) => tracing_source(stack, trees, &pieces!["gpu/threads", "accel/rays"]),
+            Self::Rays(stack, trees) => tracing_source(stack, trees, &pieces!["gpu/blocks", "accel/rays"]),
             Self::Paths(stack, trees) => {
                 let own = pieces![
                     "scene/color",
@@ -130,7 +130,7 @@ impl Shader {
                     "pathtrace/bsdf",
                     "pathtrace/camera",
                     "pathtrace/roulette",
-                    "gpu/threads",
+                    "gpu/blocks",
                     "gpu/deposits",
                     "pathtrace/light_path",
                 ];
@@ -180,7 +180,7 @@ impl Shader {
 /// Returns the source of a shader that traces rays through cells: all shared pieces, then `own`.
 fn cell_source(own: [&str; 1]) -> String {
     let shared = pieces![
-        "gpu/threads",
+        "gpu/blocks",
         "geometry/random",
         "geometry/sampling",
         "geometry/triangle",
@@ -218,6 +218,17 @@ impl Gpu {
         entry_point: &str,
         layouts: &[&BindGroupLayout],
     ) -> ComputePipeline {
+        self.compute_pipeline_with(module, entry_point, layouts, &[])
+    }
+
+    /// Creates a pipeline with values for the `override` constants of its shader.
+    pub(super) fn compute_pipeline_with(
+        &self,
+        module: &ShaderModule,
+        entry_point: &str,
+        layouts: &[&BindGroupLayout],
+        constants: &[(&str, f64)],
+    ) -> ComputePipeline {
         let layouts: Vec<Option<&BindGroupLayout>> = layouts.iter().copied().map(Some).collect();
         let layout = self.device.create_pipeline_layout(&PipelineLayoutDescriptor {
             label: Some(entry_point),
@@ -229,16 +240,16 @@ impl Gpu {
             layout: Some(&layout),
             module,
             entry_point: Some(entry_point),
-            compilation_options: PipelineCompilationOptions::default(),
+            compilation_options: PipelineCompilationOptions { constants, ..Default::default() },
             cache: None,
         })
     }
 }
 
-/// Returns columns and rows of 64-thread workgroups for `count` threads.
-pub(super) fn groups_of_64(count: u32) -> (u32, u32) {
+/// Returns columns and rows of workgroups for `count` threads.
+pub(super) fn groups_of(count: u32, threads: u32) -> (u32, u32) {
     const LONGEST_ROW: u32 = 65_535;
-    let groups = count.div_ceil(64);
+    let groups = count.div_ceil(threads);
     let rows = groups.div_ceil(LONGEST_ROW).max(1);
     (groups.div_ceil(rows), rows)
 }

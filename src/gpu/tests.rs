@@ -39,7 +39,10 @@ pub(super) fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
 fn disagreements(scene: &Scene, rays: &[Ray], stack: Stack) -> Option<usize> {
     let gpu = test_device()?;
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
-    let answers = RayKernels::new(&gpu, stack, on_gpu.trees()).trace(&gpu, &on_gpu, rays, Question::Closest).unwrap();
+    let kernels = RayKernels::new(&gpu, stack, on_gpu.trees());
+    let answers = kernels.trace(&gpu, &on_gpu, rays, Question::Closest).unwrap();
+    assert_eq!(answers.unfinished, 0);
+    let answers = answers.of_rays;
     let world = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
     let differs = |(ray, answer): (&Ray, &RayAnswer)| match (world.closest(ray), on_gpu.source(answer.triangle)) {
         (None, None) => false,
@@ -66,6 +69,81 @@ fn rays_meet_the_same_triangles_as_on_the_cpu_however_little_a_thread_remembers(
 }
 
 #[test]
+fn walks_that_never_end_are_counted_for_rays_and_for_pictures() {
+    let Some(gpu) = test_device() else { return };
+    let scene = cornell();
+    let mut trees = GpuTree::build(&scene, &Preset::narrow());
+    trees.tie_root();
+    let on_gpu = GpuScene::with_tree(&gpu, &scene, &trees).unwrap();
+    // A ray beside the scene does not enter the tree.
+    let rays = [Ray::new(Vec3::ZERO, Vec3::X), Ray::new(Vec3::ZERO, Vec3::NEG_Y), Ray::new(Vec3::Z * 50.0, Vec3::X)];
+    for stack in [Stack::Short, Stack::Restart, Stack::Full] {
+        let kernels = RayKernels::new(&gpu, stack, Trees::Static);
+        for question in [Question::Closest, Question::Any] {
+            let found = kernels.trace(&gpu, &on_gpu, &rays, question).unwrap();
+            assert_eq!((found.of_rays.len(), found.unfinished), (3, 2), "{stack:?} {question:?}");
+        }
+    }
+    // Each path ends with its first walk. The camera is in the scene, so that no ray misses the tree.
+    let camera = Camera::looking_at(Vec3::new(0.0, 0.0, 0.5), Vec3::ZERO, 0.7).unwrap();
+    let view = View { camera, size: UVec2::splat(8), lens: None, filter: PixelFilter::Box };
+    let settings = RenderSettings { samples: 2, ..Default::default() };
+    let found = render(&gpu, &on_gpu, &view, None, &settings, Block::default(), &Unmonitored).unwrap();
+    assert_eq!(found.unfinished, 2 * 64);
+    let from_lights = FromLights::default();
+    let found = render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, &settings, &Unmonitored).unwrap();
+    assert_eq!((found.light_paths, found.unfinished), (2 * 64, found.light_paths + found.eye_paths));
+}
+
+#[test]
+fn every_traversal_meets_in_a_hundred_thousand_triangles_what_the_cpu_meets() {
+    let mut scene = Scene::default();
+    add_part(&mut scene, shapes::torus("ring", 1.0, 0.5, 250, 200), Material::default());
+    assert_eq!(scene.triangle_count(), 100_000);
+    let rays = rays_in(&scene, 10_000);
+    for stack in [Stack::Short, Stack::Restart, Stack::Full] {
+        let Some(different) = disagreements(&scene, &rays, stack) else { return };
+        assert_eq!(different, 0, "{stack:?}");
+    }
+}
+
+#[test]
+fn rays_and_pictures_are_the_same_in_blocks_of_any_size() {
+    let Some(gpu) = test_device() else { return };
+    let scene = cornell();
+    let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
+    let rays = rays_in(&scene, 5_000);
+    let view = View { camera: room_camera(), size: UVec2::splat(20), lens: None, filter: PixelFilter::Tent };
+    let settings = RenderSettings { samples: 2, ..Default::default() };
+    let answers = |block| {
+        let kernels = RayKernels::with_block(&gpu, Stack::Short, Trees::Static, block);
+        [Question::Closest, Question::Any].map(|question| kernels.trace(&gpu, &on_gpu, &rays, question).unwrap())
+    };
+    let usual = answers(Block::default());
+    for threads in [8, 200] {
+        assert!(answers(Block::new(&gpu, threads).unwrap()) == usual, "{threads} threads");
+    }
+    // Both kinds of paths. Twenty rows and columns leave parts of the last blocks empty.
+    let picture = |block| {
+        let from_lights = FromLights { hybrid: true, block, ..Default::default() };
+        render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, &settings, &Unmonitored).unwrap()
+    };
+    assert!(picture(Block::new(&gpu, 40).unwrap()) == picture(Block::default()));
+}
+
+#[test]
+fn blocks_that_a_device_does_not_have_are_refused_with_its_limit() {
+    let Some(gpu) = test_device() else { return };
+    let limit = gpu.device.limits().max_compute_invocations_per_workgroup;
+    assert_eq!((Block::default().threads(), Block::new(&gpu, limit).unwrap().threads()), (64, limit));
+    for threads in [0, 7, 60, limit + 8, u32::MAX - 7] {
+        let refusal = Block::new(&gpu, threads).unwrap_err().to_string();
+        assert!(refusal.contains(&format!("blocks of {threads} threads")), "{refusal}");
+        assert!(refusal.contains(&format!("a multiple of 8, at most {limit}")), "{refusal}");
+    }
+}
+
+#[test]
 fn rays_through_a_level_with_cut_out_leaves_agree_with_the_cpu() {
     let level = crate::scene_files::load("assets/level.glb").unwrap().scene;
     let rays = rays_in(&level, 20_000);
@@ -79,8 +157,8 @@ fn as_much_light_gets_along_a_segment_as_on_the_cpu() {
     let scene = room_of_everything();
     let segments = rays_in(&scene, 20_000).into_iter().map(|ray| Ray { t_max: 1.5, ..ray }).collect::<Vec<_>>();
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let answers =
-        RayKernels::new(&gpu, Stack::Short, Trees::All).trace(&gpu, &on_gpu, &segments, Question::Any).unwrap();
+    let kernels = RayKernels::new(&gpu, Stack::Short, Trees::All);
+    let answers = kernels.trace(&gpu, &on_gpu, &segments, Question::Any).unwrap().of_rays;
     let world = World::build(Arc::new(scene), Preset::best());
     let differs =
         |(segment, answer): &(&Ray, &RayAnswer)| (world.blocked(segment).0.max_element() - answer.t).abs() > 1e-5;
@@ -100,7 +178,7 @@ fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let tracer = PathTracer::new(scene, &world, &lights, None);
     let on_cpu = crate::pathtrace::render(&tracer, &view, &settings, &Unmonitored);
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
-    let on_gpu = render(&gpu, &on_gpu, &view, None, &settings, &Unmonitored).unwrap();
+    let on_gpu = render(&gpu, &on_gpu, &view, None, &settings, Block::default(), &Unmonitored).unwrap().film;
     Some([on_cpu, on_gpu])
 }
 
@@ -343,7 +421,8 @@ fn a_picture_that_is_stopped_has_the_samples_that_were_done() {
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
     let view = View { camera: room_camera(), size: UVec2::splat(16), lens: None, filter: PixelFilter::Tent };
     let draw = |samples, monitor: &dyn Monitor| {
-        render(&gpu, &on_gpu, &view, None, &RenderSettings { samples, ..Default::default() }, monitor).unwrap()
+        let settings = RenderSettings { samples, ..Default::default() };
+        render(&gpu, &on_gpu, &view, None, &settings, Block::default(), monitor).unwrap().film
     };
     let stopped = draw(64, &Impatient(AtomicU32::new(0)));
     assert_eq!(stopped.samples(), 3);

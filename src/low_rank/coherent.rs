@@ -6,12 +6,14 @@
 //! independent random numbers. Squares are products of both, so their expected value is free of noise.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{Patches, Rows};
 use crate::lightmap::{ElementId, Elements};
 
 /// Conditions for the division of a patch.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 pub struct Coherence {
     /// Maximum difference between the views of a patch's halves, relative to the view. Lower values give more patches.
     pub max_difference: f32,

@@ -61,7 +61,7 @@ pub use patches::{PatchId, Patches};
 pub use precompute::{Precompute, RELIGHT_RAYS, deviation};
 pub use receivers::{ReceiverTexel, Receivers};
 pub use relighting::LowRank;
-pub use rows::{ElementFormFactors, Rows};
+pub use rows::{ElementFormFactors, PatchFormFactors, Rows};
 pub use smoothing::Smoothing;
 pub use stored::StoredTransport;
 

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 
-use super::{Contributions, LowRank, PatchKind, Precomputed, Receivers, Rows, StoredTransport};
+use super::kind::coarse_for;
+use super::{Coherence, Contributions, LowRank, PatchKind, Patches, Precomputed, Receivers, Rows, StoredTransport};
 use crate::lightmap::Elements;
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::{Accumulators, HALVES, Solution, StoredHits};
@@ -27,6 +28,9 @@ pub struct Precompute<'a> {
     pub patches: usize,
     /// Grouping of elements into patches.
     pub kind: PatchKind,
+    /// Conditions for patches of coherent views as published (`001` algorithm 1), which then decide their number up to
+    /// `patches`. With `None` the number decides the conditions.
+    pub coherence: Option<Coherence>,
     /// Rays of each half of an element to know at least: [`RELIGHT_RAYS`], or fewer where memory is short.
     pub rays: u32,
 }
@@ -53,9 +57,35 @@ impl Precompute<'_> {
     /// # Errors
     /// Returns an error if the monitor cancels.
     pub fn run(&self, halves: &[Accumulators; HALVES], monitor: &dyn Monitor) -> Result<Precomputed, Cancelled> {
+        self.run_with(self.patches(halves).0, halves, monitor)
+    }
+
+    /// Creates the patches. Also returns the number that the coherence asks for, if it is above the maximum.
+    pub fn patches(&self, halves: &[Accumulators; HALVES]) -> (Patches, Option<usize>) {
+        let Self { elements, patches: max, kind, coherence, .. } = *self;
+        let visible = &self.solution.visible_fraction;
+        let Some(coherence) = coherence else { return (kind.patches(elements, visible, halves, max), None) };
+        let coarse = Patches::uniform(elements, visible, coarse_for(max));
+        let views = halves.each_ref().map(|half| Rows::of_hits(&coarse, &half.stored));
+        let asked = coarse.coherent(elements, visible, views.each_ref(), coherence);
+        if asked.len() <= max {
+            return (asked, None);
+        }
+        (coarse.coherent_up_to(elements, visible, views.each_ref(), max), Some(asked.len()))
+    }
+
+    /// Precomputes the transport of given patches, as [`run`](Self::run) does.
+    ///
+    /// # Errors
+    /// Returns an error if the monitor cancels.
+    pub fn run_with(
+        &self,
+        patches: Patches,
+        halves: &[Accumulators; HALVES],
+        monitor: &dyn Monitor,
+    ) -> Result<Precomputed, Cancelled> {
         let Self { elements, solution, .. } = *self;
         let visible = &solution.visible_fraction;
-        let patches = self.kind.patches(elements, visible, halves, self.patches);
         let stored = || halves.iter().flat_map(|half| &half.stored);
         let rows = Rows::of_hits(&patches, stored());
         monitor.check()?;

@@ -195,6 +195,21 @@ impl LowRank {
         indirect
     }
 
+    /// Returns the irradiance of all elements that comes from emission, after any number of bounces, in lux. `emitted` is
+    /// each element's emitted radiosity in lm/m2. Both are in the order of the patches.
+    ///
+    /// This is equation 6 of `001` as printed: the first bounce, too, goes from patches, each with the mean emission of
+    /// its elements. Light that ends within a patch is spread over all of it, so errors are larger than those of
+    /// [`relight`](Self::relight), whose direct light is exact.
+    ///
+    /// # Panics
+    /// Panics unless `emitted` has one value for each element.
+    pub fn light_of_emission(&self, emitted: &[Vec3]) -> Vec<Vec3> {
+        assert_eq!(emitted.len(), self.elements(), "one emission for each element");
+        let mean = |patch: PatchId| self.patches.of(patch).map(|row| emitted[row] * self.patches.shares[row]).sum();
+        self.spread(&self.patches.ids().map(mean).collect::<Vec<Vec3>>())
+    }
+
     fn see(&self, first: &[[f32; CHANNELS]], indirect: &mut [Vec3]) {
         let radiosity = self.all_bounces(first);
         self.views.multiply(&tiles(&radiosity), cast_slice_mut::<Vec3, [f32; CHANNELS]>(indirect));

@@ -1,4 +1,4 @@
-//! Form factors from elements to patches, computed in three ways.
+//! Form factors from elements to patches, computed in four ways.
 
 use glam::Vec3;
 use rayon::prelude::*;
@@ -120,6 +120,17 @@ impl Rows {
     }
 }
 
+impl Rows {
+    /// Computes rows from form factors between elements and patches, such as those of [`PatchFormFactors`]. Time grows with
+    /// elements times patches.
+    pub fn of_patch_form_factors(patches: &Patches, form_factor: impl Fn(usize, PatchId) -> f32 + Sync) -> Self {
+        let ids: Vec<PatchId> = patches.ids().collect();
+        Self::build(patches.order.len(), patches.len(), |element, row| {
+            ids.iter().for_each(|&patch| row.add(patch, form_factor(element, patch)));
+        })
+    }
+}
+
 /// Accumulator of a row.
 struct Row {
     sums: Vec<f32>,
@@ -162,12 +173,75 @@ impl<'a> ElementFormFactors<'a> {
     /// Returns the form factor from the center of one element to another.
     pub fn between(&self, from: usize, to: usize) -> f32 {
         let Self { world, elements, facets } = self;
-        let (at, normal) = (elements.center[from], elements.geometric_normal[from]);
-        let shading = elements.shading_normal[from];
-        let unhidden: f32 = facets[to].iter().map(|corners| point_to_polygon(at, shading, normal, corners)).sum();
-        let ray_epsilon = 1e-5 + 1e-6 * at.abs().max_element();
-        let ray =
-            Ray::between(at + normal * ray_epsilon, elements.center[to] + elements.geometric_normal[to] * ray_epsilon);
-        if unhidden > 0.0 { unhidden * luminance(world.blocked(&ray).0) } else { 0.0 }
+        let unhidden: f32 = facets[to].iter().map(|corners| unhidden(elements, from, corners)).sum();
+        if unhidden > 0.0 { unhidden * visibility(*world, elements, from, to) } else { 0.0 }
     }
+}
+
+/// Form factors from elements to patches as wholes. They are analytic, and rays to the centers of some of a patch's elements
+/// give the visibility (`001` section 3.2).
+///
+/// A patch stands for the convex hull of its elements in each triangle. Elements that do not fill it, such as those around
+/// a corner, count as more than they are.
+pub struct PatchFormFactors<'a> {
+    world: &'a dyn RayQuery,
+    elements: &'a Elements,
+    patches: Vec<Outline>,
+}
+
+/// Polygons of a patch, and elements that stand for it.
+struct Outline {
+    facets: Vec<Vec<Vec3>>,
+    seen: Vec<usize>,
+}
+
+/// Number of a patch's elements that rays test.
+const VISIBILITY_RAYS: usize = 16;
+
+impl<'a> PatchFormFactors<'a> {
+    /// Computes the outlines of all patches.
+    pub fn new(scene: &Scene, world: &'a dyn RayQuery, elements: &'a Elements, patches: &Patches) -> Self {
+        let outline = |patch: PatchId| {
+            let mut group: Vec<ElementId> =
+                patches.of(patch).map(|row| ElementId::from_index(patches.order[row] as usize)).collect();
+            let side = |id: &ElementId| (elements.surface(*id), elements.back[id.index()]);
+            group.sort_by_key(side);
+            let of_side = |side: &[ElementId]| facets_of(scene, elements, side);
+            let facets = group.chunk_by(|a, b| side(a) == side(b)).flat_map(of_side).map(|facet| facet.corners);
+            // Elements lie in rows, so equal steps could all be in one column.
+            let spread = (0..VISIBILITY_RAYS).map(|ray| (ray * group.len() / VISIBILITY_RAYS + 7 * ray) % group.len());
+            let mut seen: Vec<usize> = spread.map(|at| group[at].index()).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            Outline { facets: facets.collect(), seen }
+        };
+        Self { world, elements, patches: patches.ids().map(outline).collect() }
+    }
+
+    /// Returns the form factor from the center of an element to a patch.
+    pub fn between(&self, from: usize, to: PatchId) -> f32 {
+        let Self { world, elements, patches } = self;
+        let Outline { facets, seen } = &patches[to.index()];
+        let unhidden: f32 = facets.iter().map(|corners| unhidden(elements, from, corners)).sum();
+        if unhidden > 0.0 {
+            let visible = seen.iter().map(|&element| visibility(*world, elements, from, element)).sum::<f32>();
+            unhidden * visible / seen.len() as f32
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Returns the form factor from the center of an element to a polygon that nothing hides.
+fn unhidden(elements: &Elements, from: usize, corners: &[Vec3]) -> f32 {
+    point_to_polygon(elements.center[from], elements.shading_normal[from], elements.geometric_normal[from], corners)
+}
+
+/// Returns the luminance that passes between the centers of two elements.
+fn visibility(world: &dyn RayQuery, elements: &Elements, from: usize, to: usize) -> f32 {
+    let (at, normal) = (elements.center[from], elements.geometric_normal[from]);
+    let ray_epsilon = 1e-5 + 1e-6 * at.abs().max_element();
+    let ray =
+        Ray::between(at + normal * ray_epsilon, elements.center[to] + elements.geometric_normal[to] * ray_epsilon);
+    luminance(world.blocked(&ray).0)
 }

@@ -11,7 +11,7 @@ use super::kind::coarse_for;
 use super::*;
 use crate::accel::BruteForce;
 use crate::geometry::{Ray, RayQuery};
-use crate::lightmap::Elements;
+use crate::lightmap::{ElementId, Elements};
 use crate::progress::Unmonitored;
 use crate::radiosity::test_scene::{TestScene, gray};
 use crate::radiosity::{CpuBackend, Hits, Step, TransportBackend};
@@ -409,6 +409,7 @@ fn every_way_to_find_what_elements_see_comes_to_the_same_light() {
     let world = BruteForce::new(&scene);
     let factors = ElementFormFactors::new(&scene, &world, &elements);
     let patches = || Patches::uniform(&elements, &vec![1.0; elements.len()], 54);
+    let of_patches = PatchFormFactors::new(&scene, &world, &elements, &patches());
     let mut backend = CpuBackend::new(&scene, &world, &elements, 1);
     backend.run(&Step::Gather { rays: vec![RAYS; elements.len()], hits: Hits::Store }, &Unmonitored).unwrap();
     let stored = backend.snapshot().unwrap().into_owned();
@@ -417,7 +418,20 @@ fn every_way_to_find_what_elements_see_comes_to_the_same_light() {
         Rows::of_form_factors(&patches(), |from, to| factors.between(from, to)),
         Rows::by_rays(&patches(), &mut fresh, RAYS, &Unmonitored).unwrap(),
         Rows::of_hits(&patches(), stored.iter().flat_map(|half| &half.stored)),
+        Rows::of_patch_form_factors(&patches(), |from, to| of_patches.between(from, to)),
     ];
+    // A convex patch has the sum of its elements' form factors. Rows leave out zeros, which rounding may avoid.
+    let dense = |rows: &Rows, element: usize| {
+        let mut all = [0.0; 54];
+        rows.of(element).iter().for_each(|&(patch, share)| all[patch.index()] = share);
+        all
+    };
+    for element in 0..elements.len() {
+        let [summed, whole] = [&ways[0], &ways[3]].map(|rows| dense(rows, element));
+        for (patch, (summed, whole)) in summed.into_iter().zip(whole).enumerate() {
+            assert!((summed - whole).abs() < 1e-5, "element {element}, patch {patch}: {summed} {whole}");
+        }
+    }
     let light = |at: Vec3| Vec3::splat(1.0 / (0.05 + at.distance_squared(Vec3::new(0.4, 0.6, 0.3))));
     let relit = ways.map(|rows| {
         let low_rank = LowRank::new(patches(), &elements.reflectance, &rows, 0.0);
@@ -432,6 +446,63 @@ fn every_way_to_find_what_elements_see_comes_to_the_same_light() {
         println!("{error}");
         assert!(error < 0.02, "{error}");
     }
+}
+
+#[test]
+fn a_patch_behind_a_board_is_seen_in_part() {
+    let mut test = TestScene::default();
+    test.quad(Vec3::ZERO, Vec3::Z, Vec3::X, [1; 2], gray(0.5));
+    test.quad(Vec3::new(0.0, 1.0, 0.0), Vec3::X, Vec3::Z, [8; 2], gray(0.5));
+    // The board hides the half of the ceiling beyond x = 0.5 from the floor's center.
+    test.quad(Vec3::new(0.5, 0.5, 0.0), Vec3::X, Vec3::Z, [1; 2], gray(0.5));
+    let elements = test.elements();
+    let world = BruteForce::new(&test.scene);
+    let patches = Patches::new(
+        &[vec![ElementId(0)], (1..65).map(ElementId).collect(), vec![ElementId(65)]],
+        &vec![1.0; elements.len()],
+    );
+    let found = PatchFormFactors::new(&test.scene, &world, &elements, &patches).between(0, PatchId(1));
+    // Howell B-3: four quarters, each with edges of half the distance.
+    let root = 1.25f32.sqrt();
+    let whole = 4.0 * 2.0 * (0.5 / root) * libm::atanf(0.5 / root) / (2.0 * core::f32::consts::PI);
+    assert!((found / whole - 0.5).abs() < 0.13, "{found} of {whole}");
+}
+
+#[test]
+fn with_the_first_bounce_from_patches_too_light_is_that_of_the_matrix_of_low_rank() {
+    let whole = Whole::new(8);
+    let (count, rank) = (whole.len(), 24);
+    let low_rank = whole.low_rank(rank);
+    let rows = Rows::of_form_factors(&low_rank.patches, |from, to| whole.factor(from, to));
+    let emitted = whole.light(2, 4);
+    // Equation 5: the whole matrix of U times V transposed.
+    let mut share = vec![0.0; count];
+    low_rank
+        .patches
+        .order
+        .iter()
+        .zip(&low_rank.patches.shares)
+        .for_each(|(&at, &part)| share[at as usize] = part.into());
+    let patch_of = low_rank.patches.of_elements();
+    let matrix = DMatrix::from_fn(count, count, |row, column| {
+        let seen = rows.of(row).iter().find(|(patch, _)| *patch == patch_of[column]).map_or(0.0, |it| f64::from(it.1));
+        f64::from(u8::from(row == column)) - whole.reflectance(row) * seen * share[column]
+    });
+    let by_matrix = matrix.lu().solve(&DMatrix::from_column_slice(count, 1, &emitted)).unwrap();
+    let sorted: Vec<Vec3> = low_rank.patches.order.iter().map(|&at| Vec3::splat(emitted[at as usize] as f32)).collect();
+    let received = low_rank.light_of_emission(&sorted);
+    let mut found = emitted.clone();
+    for (received, &at) in received.iter().zip(&low_rank.patches.order) {
+        found[at as usize] += whole.reflectance(at as usize) * f64::from(received.x);
+    }
+    let difference = error(&found, by_matrix.as_slice());
+    assert!(difference < 1e-3, "{difference}");
+    // The exact first bounce is nearer to the light of all form factors.
+    let truth = minus(&whole.solve(&emitted), &emitted);
+    let coarse = error(&minus(&found, &emitted), &truth);
+    let exact = error(&whole.relit(&low_rank, [&emitted, &emitted])[0], &truth);
+    println!("{coarse} {exact}");
+    assert!(exact < coarse && coarse < 0.5, "{exact} {coarse}");
 }
 
 #[test]

@@ -26,6 +26,9 @@ pub(crate) trait TwoKinds {
     /// Returns the number of path vertices that pixels see.
     fn contributions(&self) -> u64;
 
+    /// Returns the number of walks through the tree that ended at a step limit.
+    fn unfinished(&self) -> Result<u64, Self::Fault>;
+
     /// Returns the number of pixels.
     fn pixels(&self) -> u64;
 
@@ -44,6 +47,9 @@ pub struct LightPicture {
     pub eye_paths: u64,
     /// Number of path vertices that pixels see. A vertex counts once, whatever the pixel filter.
     pub contributions: u64,
+    /// Number of walks through the tree that ended at a step limit, so that the picture may be wrong. Only graphics cards
+    /// have such a limit.
+    pub unfinished: u64,
 }
 
 impl LightPicture {
@@ -107,6 +113,7 @@ pub(crate) fn render_passes<P: TwoKinds>(
             light_paths: paths_of(PassKind::Light),
             eye_paths: paths_of(PassKind::Eye),
             contributions: picture.contributions(),
+            unfinished: picture.unfinished()?,
         })
     };
     let started = clock::now();
@@ -180,6 +187,10 @@ impl TwoKinds for Picture<'_> {
 
     fn contributions(&self) -> u64 {
         self.contributions
+    }
+
+    fn unfinished(&self) -> Result<u64, Infallible> {
+        Ok(0)
     }
 
     fn pixels(&self) -> u64 {

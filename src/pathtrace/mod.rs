@@ -20,6 +20,8 @@ mod baked_irradiance;
 mod bsdf;
 mod context;
 mod default_camera;
+#[cfg(test)]
+mod double_precision;
 mod exposure;
 mod film;
 mod film_part;

@@ -79,7 +79,8 @@ impl<'a> PublishedMeans<'a> {
     pub fn render(&self, view: &View, settings: &RenderSettings, monitor: &dyn Monitor) -> LightPicture {
         let started = clock::now();
         let pixels = view.size.x * view.size.y;
-        let mut picture = LightPicture { film: Film::new(view.size), light_paths: 0, eye_paths: 0, contributions: 0 };
+        let film = Film::new(view.size);
+        let mut picture = LightPicture { film, light_paths: 0, eye_paths: 0, contributions: 0, unfinished: 0 };
         let max_paths = u64::from(settings.samples) * u64::from(pixels);
         while picture.light_paths < max_paths {
             let of_paths = (picture.light_paths as f64 / max_paths as f64) as f32;

@@ -97,6 +97,8 @@ pub struct CountedSettings {
     /// Number of elements of each subscene that shoot at a time. The time limit and requests to stop are checked between
     /// stages. Results do not depend on it. Default: 1024.
     pub stage: u32,
+    /// Number of threads of a workgroup on a graphics card, a multiple of 8. Results do not depend on it. Default: 64.
+    pub block: u32,
 }
 
 impl CountedSettings {
@@ -108,7 +110,7 @@ impl CountedSettings {
 
 impl Default for CountedSettings {
     fn default() -> Self {
-        Self { min_area: None, epsilon: UNSHOT as f32, stage: 1024 }
+        Self { min_area: None, epsilon: UNSHOT as f32, stage: 1024, block: 64 }
     }
 }
 

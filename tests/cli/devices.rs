@@ -11,6 +11,16 @@ fn json_of_card(output: &Output) -> Option<serde_json::Value> {
     Some(json(output))
 }
 
+/// Returns the standard error of a command, or `None` on a machine without a graphics adapter.
+fn stderr_of_card(output: &Output) -> Option<String> {
+    let said = stderr(output);
+    if said.contains("no graphics adapter") {
+        skip::skip_without_gpu(said.trim());
+        return None;
+    }
+    Some(said)
+}
+
 #[test]
 fn a_bake_on_the_graphics_card_says_so_and_brings_as_much_light() {
     let folder = folder();
@@ -91,4 +101,24 @@ fn without_a_graphics_adapter_the_card_is_refused_in_a_sentence_and_auto_is_the_
     assert_eq!(stderr(&refused).lines().count(), 1);
     assert_eq!(files(folder.path()), Vec::<String>::new());
     assert_eq!(json(&without("auto"))["backend"], "cpu");
+}
+
+#[test]
+fn blocks_of_threads_are_for_graphics_cards_and_within_their_limits() {
+    let folder = folder();
+    fs::write(folder.path().join("rays"), [0; 64]).unwrap();
+    let rays = ["rays", "builtin:furnace", "--rays", "rays", "--hits", "hits"];
+    let picture = ["render", "builtin:furnace", "-o", "x.png", "--size", "4x4", "--samples", "1"];
+    let bake = ["bake", "builtin:furnace", "-o", "baked", "--method", "counted"];
+    for command in [&rays[..], &picture, &bake] {
+        let said = complaint(&folder, &[command, &["--backend", "cpu", "--block", "32"]].concat());
+        assert!(said.contains("--block is for a graphics card"), "{said}");
+        let output = run(&folder, &[command, &["--backend", "gpu", "--block", "1048576"]].concat());
+        let Some(said) = stderr_of_card(&output) else { return };
+        assert!(said.contains("no blocks of 1048576 threads: give a multiple of 8"), "{said}");
+        assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    }
+    let said = complaint(&folder, &["bake", "builtin:furnace", "-o", "baked", "--block", "32"]);
+    assert!(said.contains("--method counted"), "{said}");
+    assert!(!folder.path().join("x.png").exists() && !folder.path().join("hits").exists());
 }

@@ -29,7 +29,7 @@ fn every_builder_and_traversal_finds_the_same_hits_and_reports_its_work() {
     let mut nodes = Vec::new();
     for builder in ["sah", "longest-axis", "median"] {
         let mut steps = Vec::new();
-        for traversal in ["wide", "stack", "restart"] {
+        for traversal in ["wide", "stack", "restart", "ropes"] {
             let (hits, report) = replay(&["--builder", builder, "--traversal", traversal]);
             assert!(hits == expected, "{builder} {traversal}");
             assert_eq!(report["unfinished"].as_u64(), Some(0), "{report}");
@@ -42,8 +42,8 @@ fn every_builder_and_traversal_finds_the_same_hits_and_reports_its_work() {
                 nodes.push(report["nodes"].as_u64().unwrap());
             }
         }
-        // A wide node stands for several splits, and restarts repeat some.
-        assert!(steps[0] < steps[1] && steps[1] < steps[2], "{builder}: {steps:?}");
+        // A wide node stands for several splits, restarts repeat some, and ropes none.
+        assert!(steps[0] < steps[1] && steps[1] < steps[2] && steps[3] < steps[2], "{builder}: {steps:?}");
     }
     assert!(nodes[0] > nodes[1] && nodes[1] > nodes[2], "the cheapest planes cut off most empty space: {nodes:?}");
 }
@@ -56,6 +56,7 @@ fn flags_of_rays_that_contradict_each_other_are_refused() {
         (&["--any-hit", "--traversal", "stack"][..], "--any-hit is not for --traversal stack"),
         (&["--builder", "median", "--backend", "gpu"], "--backend cpu"),
         (&["--traversal", "brute-force", "--backend", "gpu"], "--backend cpu"),
+        (&["--traversal", "ropes", "--backend", "gpu"], "--backend cpu"),
     ] {
         let said = complaint(&folder, &[&RAYS[..], &["--hits", "hits"], more].concat());
         assert!(said.contains(reason), "{said}");

@@ -29,7 +29,7 @@ use self::shoot::Shots;
 use self::stored::DeviceHits;
 use self::sweep::{Product, Radiosities};
 use super::scene::GpuTree;
-use super::{Gpu, GpuCounters, GpuFault, GpuScene};
+use super::{Block, Gpu, GpuCounters, GpuFault, GpuScene};
 use crate::accel::Preset;
 use crate::lightmap::Elements;
 use crate::partition::CellTracer;
@@ -63,6 +63,8 @@ pub struct GpuBackend<'a> {
     /// Accumulators of both halves, without stored hits.
     halves: [Accumulators; HALVES],
     stored: [Vec<DeviceHits>; HALVES],
+    /// Workgroups of counted rays.
+    block: Block,
 }
 
 impl<'a> GpuBackend<'a> {
@@ -81,7 +83,17 @@ impl<'a> GpuBackend<'a> {
             light_sample_allocator: LightSampleAllocator::new(elements),
             halves: core::array::from_fn(|_| Accumulators::new(elements.len())),
             stored: Default::default(),
+            block: Block::default(),
         })
+    }
+
+    /// Sets the number of threads of a workgroup of counted rays.
+    ///
+    /// # Errors
+    /// Returns an error if the device has no such workgroups.
+    pub fn with_block(self, threads: u32) -> Result<Self, GpuFault> {
+        let block = Block::new(self.gpu, threads)?;
+        Ok(Self { block, ..self })
     }
 
     fn direct(&mut self, samples: u32, tolerance: &[f32], monitor: &dyn Monitor) -> Result<StepReport, StepError> {
@@ -212,7 +224,7 @@ impl TransportBackend for GpuBackend<'_> {
         tracer: &'a CellTracer,
         elements: &'a SubsceneElements,
     ) -> Result<Box<dyn Counters + 'a>, StepError> {
-        Ok(Box::new(GpuCounters::new(self.gpu, tracer, elements)?))
+        Ok(Box::new(GpuCounters::with_block(self.gpu, tracer, elements, self.block)?))
     }
 
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError> {

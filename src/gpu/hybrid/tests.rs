@@ -46,7 +46,7 @@ fn light_of_every_kind_reaches_the_same_pixels_as_on_the_cpu() {
     let scene = room_of_everything();
     let view = view_of_the_room(PixelFilter::Tent);
     for hybrid in [false, true] {
-        let Some(films) = pictures(&scene, &view, FromLights { hybrid, max_bounces: None }) else { return };
+        let Some(films) = pictures(&scene, &view, FromLights { hybrid, ..Default::default() }) else { return };
         assert_alike(&films);
     }
 }
@@ -57,7 +57,9 @@ fn an_even_sky_shines_into_a_view_without_perspective_as_on_the_cpu() {
     scene.sky = Sky::Uniform(Vec3::new(1.0, 2.0, 3.0));
     let camera = Camera { projection: Projection::Orthographic { height: 2.2 }, ..room_camera() };
     let view = View { camera, ..view_of_the_room(PixelFilter::Box) };
-    let Some(films) = pictures(&scene, &view, FromLights { hybrid: false, max_bounces: Some(3) }) else { return };
+    let Some(films) = pictures(&scene, &view, FromLights { max_bounces: Some(3), ..Default::default() }) else {
+        return;
+    };
     assert_alike(&films);
 }
 
@@ -67,7 +69,7 @@ fn a_lens_blurs_light_paths_on_the_device_as_on_the_cpu() {
     let camera = Camera::looking_at(Vec3::new(0.0, 0.0, 3.9), Vec3::ZERO, 0.7).unwrap();
     let lens = Some(pathtrace::Lens { radius: 0.15, focus: 3.0 });
     let view = View { camera, lens, ..view_of_the_room(PixelFilter::Tent) };
-    let Some(films) = pictures(&scene, &view, FromLights { hybrid: true, max_bounces: None }) else { return };
+    let Some(films) = pictures(&scene, &view, FromLights { hybrid: true, ..Default::default() }) else { return };
     assert_alike(&films);
 }
 
@@ -77,7 +79,7 @@ fn the_order_of_threads_changes_no_bit_and_sums_that_do_not_fit_are_made_again_i
     let scene = room_of_everything();
     let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
     let view = view_of_the_room(PixelFilter::Box);
-    let from_lights = FromLights { hybrid: false, max_bounces: None };
+    let from_lights = FromLights::default();
     let drawn_in = |finer: f32| {
         let mut picture = Picture::new(&gpu, &scene, &on_gpu, &view, from_lights, 3).unwrap();
         picture.light_paths.units *= finer;
@@ -100,6 +102,6 @@ fn nothing_is_followed_where_nothing_shines() {
     scene.sky = Sky::Dark;
     scene.materials.iter_mut().for_each(|material| material.emission = Vec3::ZERO);
     let view = view_of_the_room(PixelFilter::Box);
-    let Some(film) = on_device(&scene, &view, FromLights { hybrid: true, max_bounces: None }) else { return };
+    let Some(film) = on_device(&scene, &view, FromLights { hybrid: true, ..Default::default() }) else { return };
     assert!(film.samples() == 4 && film.pixels().iter().all(|pixel| pixel.radiance == Vec3::ZERO));
 }

@@ -56,7 +56,7 @@ fn lively_room() -> Scene {
 }
 
 fn answers(gpu: &Gpu, scene: &GpuScene, rays: &[Ray], question: Question) -> Vec<RayAnswer> {
-    RayKernels::new(gpu, Stack::Short, scene.trees()).trace(gpu, scene, rays, question).unwrap()
+    RayKernels::new(gpu, Stack::Short, scene.trees()).trace(gpu, scene, rays, question).unwrap().of_rays
 }
 
 /// Returns the scene with all moving objects made static, in one tree in world space.

@@ -78,6 +78,12 @@ impl GpuTree {
         &self.static_tree
     }
 
+    /// Makes the tree of static surfaces lead back to its root.
+    #[cfg(test)]
+    pub(in super::super) fn tie_root(&mut self) {
+        self.static_tree.tie_root();
+    }
+
     /// Returns the surface and mesh triangle of each static triangle.
     pub(super) fn sources_at_rest(&self) -> &[(SurfaceId, u32)] {
         &self.sources[..self.static_tree.triangles().len()]

@@ -5,8 +5,8 @@ use glam::{Vec3, Vec4};
 use wgpu::{BindGroup, BindGroupLayout, Buffer, CommandEncoder, CommandEncoderDescriptor, ComputePipeline};
 
 use super::super::batch_sizer::BatchSizer;
-use super::super::kernel::{bind, dispatch, layout};
-use super::super::{Gpu, GpuFault, Shader};
+use super::super::kernel::{bind, dispatch_blocks, layout};
+use super::super::{Block, Gpu, GpuFault, Shader};
 use super::GpuCells;
 use crate::clock;
 use crate::partition::{CellTracer, FinePart};
@@ -29,6 +29,7 @@ pub struct GpuCounters<'a> {
     unshot: Buffer,
     power: Buffer,
     batch_sizer: BatchSizer,
+    block: Block,
 }
 
 /// Number of rays of the first dispatch, and maximum number per dispatch.
@@ -74,6 +75,19 @@ impl<'a> GpuCounters<'a> {
     /// # Errors
     /// Returns an error if a table exceeds the size of a shader binding.
     pub fn new(gpu: &Gpu, tracer: &'a CellTracer, elements: &'a SubsceneElements) -> Result<Self, GpuFault> {
+        Self::with_block(gpu, tracer, elements, Block::default())
+    }
+
+    /// Uploads all tables and compiles the kernels, with workgroups of a size for the rays.
+    ///
+    /// # Errors
+    /// Returns an error if a table exceeds the size of a shader binding.
+    pub fn with_block(
+        gpu: &Gpu,
+        tracer: &'a CellTracer,
+        elements: &'a SubsceneElements,
+        block: Block,
+    ) -> Result<Self, GpuFault> {
         let shoot_layout = layout(gpu, "shots of subscenes", &[true, false]);
         let update_layout = layout(gpu, "what shots brought", &[true, true, false, false]);
         let shots = Shader::SubsceneRays.compile(&gpu.device);
@@ -81,7 +95,12 @@ impl<'a> GpuCounters<'a> {
         let emitted = vectors(&elements.emitted);
         Ok(Self {
             cells: GpuCells::new(gpu, tracer)?,
-            shoot: gpu.compute_pipeline(&shots, "shoot", &[&GpuCells::layout(gpu), &shoot_layout]),
+            shoot: gpu.compute_pipeline_with(
+                &shots,
+                "shoot",
+                &[&GpuCells::layout(gpu), &shoot_layout],
+                &[block.constant()],
+            ),
             update: gpu.compute_pipeline(&update, "update", &[&update_layout]),
             shoot_layout,
             update_layout,
@@ -90,6 +109,7 @@ impl<'a> GpuCounters<'a> {
             unshot: gpu.storage("power to be shot", &emitted)?,
             power: gpu.storage("power", &emitted)?,
             batch_sizer: BatchSizer::new(FIRST_RAYS, MAX_RAYS),
+            block,
             parts: tracer.parts().collect(),
             gpu: gpu.clone(),
             tracer,
@@ -97,8 +117,7 @@ impl<'a> GpuCounters<'a> {
         })
     }
 
-    /// Shoots the rays of a stage in several dispatches. All workgroups of 64 threads are full, except the last of each
-    /// dispatch.
+    /// Shoots the rays of a stage in several dispatches. All workgroups are full, except the last of each dispatch.
     fn shoot_stage(&mut self, sources: &[RaySource], seed: u32, monitor: &dyn Monitor) -> Result<(), StepError> {
         let mut rays = 0;
         let records: Vec<SourceRecord> = sources
@@ -119,7 +138,8 @@ impl<'a> GpuCounters<'a> {
             let dispatch = Dispatch { first_ray, end_ray, sources: count, seed, counters, padding: [0; 3] };
             let dispatch = self.gpu.uniform("dispatch", &[dispatch]);
             let own = bind(&self.gpu, &self.shoot_layout, &[&dispatch, &sources, &self.counts]);
-            self.run(self.encoder(), &self.shoot, &[&self.cells.bind_group, &own], end_ray - first_ray);
+            let groups = [&self.cells.bind_group, &own];
+            self.run(self.encoder(), &self.shoot, &groups, end_ray - first_ray, self.block);
             self.gpu.wait()?;
             self.batch_sizer.learn(started.elapsed());
             first_ray = end_ray;
@@ -139,8 +159,15 @@ impl<'a> GpuCounters<'a> {
         self.gpu.device.create_command_encoder(&CommandEncoderDescriptor::default())
     }
 
-    fn run(&self, mut encoder: CommandEncoder, kernel: &ComputePipeline, groups: &[&BindGroup], count: u32) {
-        dispatch(&mut encoder, kernel, groups, count);
+    fn run(
+        &self,
+        mut encoder: CommandEncoder,
+        kernel: &ComputePipeline,
+        groups: &[&BindGroup],
+        count: u32,
+        block: Block,
+    ) {
+        dispatch_blocks(&mut encoder, kernel, groups, count, block);
         self.gpu.queue.submit([encoder.finish()]);
     }
 
@@ -171,7 +198,7 @@ impl Counters for GpuCounters<'_> {
         let settings = self.gpu.uniform("update", &[settings]);
         let buffers = [&settings, &self.counts, &self.reflectances, &self.unshot, &self.power];
         let own = bind(&self.gpu, &self.update_layout, &buffers);
-        self.run(self.encoder(), &self.update, &[&own], elements);
+        self.run(self.encoder(), &self.update, &[&own], elements, Block::default());
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use glam::Vec3;
 
+use super::super::Block;
 use super::super::context::test_device;
 use super::super::tests::rays_in;
 use super::*;
@@ -63,8 +64,9 @@ fn as_many_rays_arrive_at_each_element_as_on_the_cpu_whatever_is_shot_at_a_time(
     };
     let (counts, unshot) = shot(&mut GpuCounters::new(&gpu, &tracer, &elements).unwrap(), None);
     assert_eq!(counts.arrived.iter().sum::<u32>(), rays - counts.escaped - counts.absorbed);
-    for of_each in [None, Some(16)] {
-        let mut again = GpuCounters::new(&gpu, &tracer, &elements).unwrap();
+    for (of_each, threads) in [(None, 64), (Some(16), 64), (None, 8), (Some(16), 200)] {
+        let block = Block::new(&gpu, threads).unwrap();
+        let mut again = GpuCounters::with_block(&gpu, &tracer, &elements, block).unwrap();
         assert_eq!(shot(&mut again, of_each), (counts.clone(), unshot.clone()), "bit for bit");
     }
     let (on_cpu, _) = shot(&mut CpuCounters::new(&tracer, &elements), None);

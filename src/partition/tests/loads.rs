@@ -168,3 +168,24 @@ fn uniform_cells_that_hold_too_many_pieces_of_polygons_are_refused() {
     assert_eq!(check(100), Ok(()));
     assert_eq!(check(99), Err(PartitionError::TooManyPieces { count: 16, max: 99 }));
 }
+
+#[test]
+fn rooms_are_divided_more_evenly_than_in_the_thesis_and_than_by_equal_cells() {
+    // Section 3.3 and table 4.2. The rooms are models of our own, and the weight of power is not given for the last.
+    for (name, count, factor, published) in [
+        ("habitacion", 16, Factor::Area, 0.040),
+        ("armadillos", 16, Factor::Area, 0.017),
+        ("edificio", 32, Factor::Both(7.5), 0.0065),
+        ("salon", 32, Factor::Both(3.7), 0.0640),
+        ("estudio", 32, Factor::Both(3.7), 0.1770),
+    ] {
+        let (polygons, _) = Polygons::of_scene(&crate::builtin_scenes::build(name).unwrap());
+        let sigma = |kind| {
+            let chosen = PartitionSettings { factor, ..settings(kind, count) };
+            imbalance(&loads(&polygons, &chosen, factor))
+        };
+        let [uniform, balanced] = [PartitionKind::Uniform, PartitionKind::Balanced].map(sigma);
+        println!("{name}: {uniform:.4} {balanced:.4}");
+        assert!(balanced < published && balanced < uniform, "{name}: {balanced}, uniform {uniform}");
+    }
+}

@@ -98,6 +98,36 @@ impl RandomWalks {
     }
 }
 
+/// Returns the irradiance of each element by walks that end with a probability `alpha` at each arrival, whatever the
+/// reflectance there (`003` definition 3.1). The weight of those that go on is multiplied by the reflectance, and divided
+/// by `1 - alpha` if `is_divided`. The definition leaves the division out.
+pub(super) fn by_weighted_walks(room: &Room, count: u32, seed: u32, alpha: f64, is_divided: bool) -> Vec<f64> {
+    let powers: Vec<f64> = (0..room.len()).map(|i| room.emitted[i] * room.area[i]).collect();
+    let all: f64 = powers.iter().sum();
+    let anywhere =
+        |element: usize, rng: &mut CounterRng| room.samplers[element].sample(Vec2::from(rng.random::<[f32; 2]>()));
+    let mut irradiance = vec![0.0; room.len()];
+    for number in 0..count {
+        let mut rng = CounterRng::new(hash2(seed, number));
+        let mut place = (f64::from(number) + rng.random::<f64>()) / f64::from(count) * all;
+        let first = powers.iter().position(|power| {
+            place -= power;
+            place < 0.0
+        });
+        let mut point = anywhere(first.unwrap_or(room.len() - 1), &mut rng);
+        let mut weight = all / f64::from(count);
+        while let Some((element, _)) = room.arrival(&departure(&point, rng.random(), rng.random())) {
+            irradiance[element] += weight / room.area[element];
+            if rng.random::<f64>() < alpha {
+                break;
+            }
+            weight *= room.reflectance[element] / if is_divided { 1.0 - alpha } else { 1.0 };
+            point = anywhere(element, &mut rng);
+        }
+    }
+    irradiance
+}
+
 struct Landing {
     element: usize,
     position: Vec3,

@@ -7,7 +7,7 @@ use super::Room;
 use super::direct::{eliminate, gauss_seidel};
 use super::exchange::Exchange;
 use super::hierarchy::{Found, Hierarchy};
-use super::random_walks::{Onwards, RandomWalks};
+use super::random_walks::{Onwards, RandomWalks, by_weighted_walks};
 use crate::builtin_scenes;
 use crate::geometry::SurfaceId;
 use crate::lightmap::{Elements, Layout, LayoutSettings};
@@ -154,6 +154,71 @@ fn walks_by_survival_collision_and_absorption_agree_with_elimination_within_thei
         assert!((0.7..1.3).contains(&(difference / noise)), "{estimator}: {difference}, noise {noise}");
         let mean = room.mean(|i| found[i]) / room.mean(|i| exact[i]);
         assert!((mean - 1.0).abs() < 4.0 / f64::from(WALKS).sqrt(), "{estimator}: {mean}");
+    }
+}
+
+#[test]
+fn the_mean_of_walks_does_not_depend_on_the_part_that_ends_early_if_the_rest_is_weighted() {
+    const WALKS: u32 = 100_000;
+    let room = room(&cube(2, 0.6, |_| true));
+    let mean = |alpha, is_divided| {
+        let found = by_weighted_walks(&room, WALKS, 4, alpha, is_divided);
+        room.mean(|i| found[i]) / PI
+    };
+    for alpha in [0.1, 0.3, 0.5] {
+        // A walk's sum has a variance of 8.05 for the largest alpha, so four standard deviations of the mean are 0.036.
+        let found = mean(alpha, true);
+        assert!((found - 2.5).abs() < 0.035, "{alpha}: {found}");
+        // Without the division each bounce has 0.6 (1 - alpha) of the one before.
+        let (found, expected) = (mean(alpha, false), 1.0 / (1.0 - 0.6 * (1.0 - alpha)));
+        assert!((found - expected).abs() < 0.02 && expected < 2.2, "{alpha}: {found}, not {expected}");
+    }
+}
+
+/// Returns the largest difference of two radiosities.
+fn farthest(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn iterates_approach_each_other_by_the_largest_reflectance_at_least() {
+    // Lemma 3.2 of `003`, for radiosities and their maximum norm: the light of another bounce is at most lambda times that
+    // of the last. In a furnace it is just that.
+    for (test, is_furnace) in [(cube(3, 0.6, |_| true), true), (cube(3, 0.6, |face| face == 1), false)] {
+        let room = room(&test);
+        let exchange = Exchange::count(&room, 256, 3);
+        let lambda = room.reflectance.iter().copied().fold(0.0, f64::max);
+        let next =
+            |light: &[f64]| room.radiosity(&(0..room.len()).map(|i| exchange.irradiance(i, light)).collect::<Vec<_>>());
+        let mut light = vec![0.0; room.len()];
+        let mut limit = farthest(&room.emitted, &light);
+        for iteration in 1..=20 {
+            let then = next(&light);
+            let step = farthest(&then, &light);
+            assert!(step <= limit * (1.0 + 1e-6), "{iteration}: {step} above {limit}");
+            assert!(!is_furnace || step >= limit * (1.0 - 1e-6), "{iteration}: {step} below {limit}");
+            assert!(is_furnace || iteration < 3 || step < 0.8 * limit, "{iteration}: {step} of {limit}");
+            (light, limit) = (then, lambda * limit);
+        }
+    }
+}
+
+#[test]
+fn an_error_of_the_matrix_changes_the_light_by_its_product_over_one_minus_the_largest_reflectance_at_most() {
+    // Lemma 3.3 of `003`: coarse form factors stand for the discrete operator.
+    for reflectance in [0.3, 0.6, 0.9] {
+        let room = room(&cube(3, reflectance, |face| face == 1));
+        let [fine, coarse] = [(4096, 3), (32, 9)].map(|(rays, seed)| Exchange::count(&room, rays, seed));
+        let solve = |exchange| room.radiosity(&eliminate(&room, exchange));
+        let light = solve(&fine);
+        let product = |exchange: &Exchange| -> Vec<f64> {
+            (0..room.len()).map(|i| room.reflectance[i] * exchange.irradiance(i, &light)).collect()
+        };
+        let error = farthest(&solve(&coarse), &light);
+        let limit = farthest(&product(&coarse), &product(&fine)) / (1.0 - f64::from(reflectance));
+        println!("reflectance {reflectance}: {error:.4} of at most {limit:.4}");
+        assert!(error <= limit * (1.0 + 1e-6), "{reflectance}: {error} above {limit}");
+        assert!(error > 0.03 * limit, "the limit says something: {error} of {limit}");
     }
 }
 

@@ -57,16 +57,39 @@ impl<'a> Stages<'a> {
         parts.map(move |place| stages.elements.sorted[place as usize])
     }
 
-    /// Returns the root mean square fraction of idle threads in all blocks, if each stage is one dispatch. This is
+    /// Returns the root mean square fraction of useless threads in all blocks, if each stage is one dispatch. This is
     /// equation 5.5, with the square of a standard deviation.
+    ///
+    /// Useful threads of a block have rays of one subscene, that with the most rays in the block. Rays of another subscene
+    /// traverse other cells, so threads with them wait for the first, and the other way round.
     pub fn deviation_of_blocks(&self, ray_counts: &[u32], threads: u32) -> f64 {
-        let (mut blocks, mut squares) = (0, 0.0);
+        let (mut blocks, mut squares) = (0u32, 0.0);
         for stage in 0..self.count() {
-            let rays: u32 = self.sources(stage, ray_counts).iter().map(|source| source.rays).sum();
-            blocks += rays.div_ceil(threads);
-            // Only the last block of a stage is not full.
-            let missing = rays.next_multiple_of(threads) - rays;
-            squares += (f64::from(missing) / f64::from(threads - 1)).powi(2);
+            // Rays of the block so far, of the present subscene, and of the subscene with the most.
+            let (mut rays, mut present, mut most) = (0, (u32::MAX, 0), 0);
+            let mut close = |most: u32| {
+                blocks += 1;
+                squares += (f64::from(threads - most) / f64::from(threads.max(2) - 1)).powi(2);
+            };
+            for source in self.sources(stage, ray_counts) {
+                let cell = self.elements.cell[source.element()];
+                let mut left = source.rays;
+                while left > 0 {
+                    if present.0 != cell {
+                        present = (cell, 0);
+                    }
+                    let taken = left.min(threads - rays);
+                    (rays, present.1, left) = (rays + taken, present.1 + taken, left - taken);
+                    most = most.max(present.1);
+                    if rays == threads {
+                        close(most);
+                        (rays, present, most) = (0, (u32::MAX, 0), 0);
+                    }
+                }
+            }
+            if rays > 0 {
+                close(most);
+            }
         }
         (squares / f64::from(blocks.max(1))).sqrt()
     }

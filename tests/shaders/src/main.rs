@@ -6,7 +6,8 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use naga::back::{hlsl, msl, spv};
+use naga::back::pipeline_constants::process_overrides;
+use naga::back::{PipelineConstants, hlsl, msl, spv};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, front::wgsl};
 
@@ -45,6 +46,8 @@ fn translate(source: &str) -> Result<Translations, Box<dyn Error>> {
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(&module)
         .map_err(|error| error.emit_to_string(source))?;
+    // Pipelines replace constants that they may override; here all have their defaults.
+    let (module, info) = process_overrides(&module, &info, None, &PipelineConstants::default())?;
     Ok(vec![
         ("spv", spirv(&module, &info).map_err(|error| format!("SPIR-V: {error}"))?),
         ("metal", msl(&module, &info).map_err(|error| format!("MSL: {error}"))?),
