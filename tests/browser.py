@@ -314,7 +314,10 @@ def compare(options):
     table.end()
 
 
-# What is wrong, the file, the part of it that is served (None: the file is missing), flags, and words of the page.
+# Takes the graphics device away, as browsers do.
+LOSE = 'document.getElementById("level").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext()'
+# What is wrong, the file, the part of it that is served (None: the file is missing), flags, and words of the page. A script
+# runs once the level is lit.
 FAULTS = [
     ("the bake is missing", "assets/level.baked/level.ron", None, [], "no baked light"),
     ("a page of the bake is missing", "assets/level.baked/page_0.ktx2", None, [], "no baked light"),
@@ -324,6 +327,9 @@ FAULTS = [
     ("the level is half there", "assets/level.glb", 0.5, [], "no level"),
     ("the app is missing", "webgl2/web_bg.wasm", None, [], "cannot start"),
     ("no WebGL2", None, None, ["--disable-3d-apis"], "has no WebGL2"),
+    ("200 MiB of memory", None, None, ["--js-flags=--wasm-max-mem-pages=3200"], "no memory left"),
+    ("the device is lost", None, None, [], "graphics device away", LOSE),
+    ("live view on WebGL2", None, None, [], "needs WebGPU", 'document.querySelector("input[name=live]").click()'),
 ]
 
 
@@ -342,17 +348,23 @@ def spoil(www, folder, path, part):
 def show_faults(options):
     """Serves faults. The page says a sentence, and the app goes on where it has begun."""
     table = Table("fault", "the page says", "errors on the console")
-    for name, path, part, flags, words in FAULTS:
+    for name, path, part, flags, words, *script in FAULTS:
+        if options.only and options.only not in name:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             spoil(options.www, pathlib.Path(folder), path, part)
             with page(folder, "webgl2", flags) as browser:
                 text, _ = wait_for_text(browser, [words, "are lit", "stopped"], options.wait)
+                if script:
+                    browser.value(script[0])
+                    text, _ = wait_for_text(browser, [words], 60)
                 browser.wait(5)
                 text = browser.value('document.getElementById("text").textContent')
                 errors = [said for kind, said in browser.console if kind == "error"]
         # Bevy names files within its asset folder.
         is_good = words in text and any(words in said or path and path.removeprefix("assets/") in said for said in errors)
-        stopped = any("panicked" in said or "stopped" in said for said in errors)
+        ends = "memory" in words or "away" in words
+        stopped = not ends and any("panicked" in said or "stopped" in said for said in errors)
         table.row(name, text, len(errors), is_good=is_good and not stopped)
         if options.verbose or not is_good or stopped:
             print("\n".join(errors))
@@ -365,6 +377,7 @@ def main():
     parser.add_argument("native", type=pathlib.Path, nargs="?")
     parser.add_argument("lamp_off", type=pathlib.Path, nargs="?", metavar="native_lamp_off")
     parser.add_argument("--faults", action="store_true", help="serve faults instead, on WebGL2")
+    parser.add_argument("--only", help="serve only the fault with these words in its name")
     parser.add_argument("--verbose", action="store_true", help="print the errors on the console too")
     parser.add_argument("--backend", choices=sorted(FLAGS), default="webgl2")
     parser.add_argument("--pictures", type=pathlib.Path, help="folder for the screenshots")

@@ -14,6 +14,7 @@ use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::gltf::GltfLoaderSettings;
 use bevy::log::{DEFAULT_FILTER, LogPlugin};
 use bevy::prelude::*;
+use bevy::render::renderer::RenderDevice;
 use bevy::window::WindowResolution;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::prelude::*;
@@ -25,6 +26,8 @@ use page::Switch;
 const SCENE: &str = "level.glb";
 /// Folder of its bake, as an asset path.
 const BAKE: &str = "level.baked";
+/// Said where the browser cannot trace.
+const NO_LIVE_VIEW: &str = "no live view: it needs WebGPU, use that page";
 
 fn main() {
     let window = Window {
@@ -43,7 +46,19 @@ fn main() {
         .init_resource::<Lamp>()
         .init_resource::<Quiet>()
         .add_systems(Startup, spawn_level)
-        .add_systems(Update, (hall::cast_shadows, hall::count_quiet_frames, show_lightmaps, relight, hall::switch_lamp, trace, report_failures).chain())
+        .add_systems(
+            Update,
+            (
+                hall::cast_shadows,
+                hall::count_quiet_frames,
+                show_lightmaps,
+                relight,
+                hall::switch_lamp,
+                trace,
+                report_failures,
+            )
+                .chain(),
+        )
         .add_observer(say_lit)
         .add_observer(|failed: On<BakedLevelFailed>| page::say(format!("no baked light: {}", failed.error)))
         .run();
@@ -57,7 +72,11 @@ fn spawn_level(mut commands: Commands, assets: Res<AssetServer>) {
         Tonemapping::AcesFitted,
         Exposure { ev100: hall::EV100 },
         Camera { clear_color: ClearColorConfig::Custom(Color::BLACK), ..default() },
-        Projection::Perspective(PerspectiveProjection { fov: hall::VERTICAL_FOV.to_radians(), near: 0.05, ..default() }),
+        Projection::Perspective(PerspectiveProjection {
+            fov: hall::VERTICAL_FOV.to_radians(),
+            near: 0.05,
+            ..default()
+        }),
         Transform::from_translation(hall::EYE).looking_at(hall::TARGET, Vec3::Y),
     ));
     let baked = BakedLevel::new(assets.load(format!("{BAKE}/level.ron"))).with_source(SCENE);
@@ -103,15 +122,30 @@ fn relight(
     }
 }
 
-fn trace(mut commands: Commands, cameras: Query<(Entity, Has<LiveView>, Option<&LiveViewStatus>), With<Camera3d>>) {
+/// Storage buffers that path tracing needs in a shader. WebGL2 has none.
+const STORAGE_BUFFERS: u32 = 8;
+
+fn trace(
+    mut commands: Commands,
+    cameras: Query<(Entity, Has<LiveView>, Option<&LiveViewStatus>), With<Camera3d>>,
+    device: Res<RenderDevice>,
+) {
+    let is_possible = device.limits().max_storage_buffers_per_shader_stage >= STORAGE_BUFFERS;
     for (camera, is_traced, status) in &cameras {
         match Switch::Live.is_on() {
-            true if !is_traced => _ = commands.entity(camera).insert(LiveView { render_scale: 0.5, ..default() }),
+            true if !is_traced => {
+                if !is_possible {
+                    error!("{NO_LIVE_VIEW}");
+                }
+                commands.entity(camera).insert(LiveView { render_scale: 0.5, ..default() });
+            }
             false if is_traced => _ = commands.entity(camera).remove::<LiveView>(),
             _ => {}
         }
-        if let Some(status) = status.filter(|_| is_traced) {
-            page::say(format!("path traced, {} samples", status.samples));
+        match status.filter(|_| is_traced) {
+            Some(_) if !is_possible => page::say(NO_LIVE_VIEW.to_owned()),
+            Some(status) => page::say(format!("path traced, {} samples", status.samples)),
+            None => {}
         }
     }
 }

@@ -72,7 +72,7 @@ pub fn compare(
 
 /// Warns when a scene differs from the bake.
 async fn warn_when_stale(scene: &SceneBytes, name: &str, content_hash: &str) {
-    match scene.load() {
+    match scene.load_in_parts().await {
         Ok(loaded) => {
             pause().await;
             if hash(&loaded.scene).to_string() != content_hash {

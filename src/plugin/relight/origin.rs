@@ -141,7 +141,7 @@ impl LevelSource {
         }
         let missing = || OriginError::Missing(path.clone());
         let relight = level.relight.as_ref().ok_or_else(missing)?;
-        let scene = scene.load()?.scene;
+        let scene = scene.load_in_parts().await?.scene;
         pause().await;
         let precomputed = level.read_relight(bytes)?.ok_or_else(missing)?;
         let precomputed = Precomputed::from_bytes(&precomputed, hash(&scene).0)
