@@ -101,14 +101,18 @@ fn switch_lamp_off(
     mut lamp: ResMut<Lamp>,
     quiet: Res<Quiet>,
     levels: Query<&RelightStatus>,
+    mut updates: Local<u64>,
     mut is_taken: Local<bool>,
 ) {
     let Some(status) = levels.iter().next() else {
         return;
     };
     if lamp.is_on {
-        lamp.is_on = !status.is_active;
-    } else if quiet.is_at_rest(status) && !core::mem::replace(&mut *is_taken, true) {
+        // The lights of the file are at rest before one of them changes.
+        lamp.is_on = !quiet.is_at_rest(status);
+        *updates = status.updates;
+    } else if status.updates > *updates && quiet.is_at_rest(status) && !core::mem::replace(&mut *is_taken, true) {
+        info!("the lamp is off after {} updates, {:?} behind", status.updates - *updates, status.behind);
         commands.trigger(TakeScreenshot);
     }
 }

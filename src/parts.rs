@@ -31,8 +31,12 @@ pub fn pause() -> Pause {
 impl Future for Pause {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if core::mem::replace(&mut self.is_over, true) { Poll::Ready(()) } else { Poll::Pending }
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if core::mem::replace(&mut self.is_over, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 

@@ -74,6 +74,7 @@ pub fn count_quiet_frames(mut quiet: ResMut<Quiet>, levels: Query<&RelightStatus
 impl Quiet {
     /// Returns true when lightmaps show all changes of lights.
     pub fn is_at_rest(&self, status: &RelightStatus) -> bool {
-        self.frames >= QUIET_FRAMES && status.is_active && status.updates > 0
+        let is_done = status.waiting == 0 && !status.is_refining;
+        self.frames >= QUIET_FRAMES && status.is_active && status.updates > 0 && is_done
     }
 }

@@ -20,6 +20,9 @@ use crate::parts::{self, IS_ALONE, finish};
 /// Time of one slice of a job, where jobs run on the main thread. A part that has begun is finished after that.
 const SLICE: Duration = Duration::from_millis(12);
 
+/// Part of the time since the last slice that a slice may last, where that is longer: frames may take seconds.
+const SHARE: u32 = 4;
+
 /// Longest time of a part that goes without mention in the log.
 const LONGEST_PART: Duration = Duration::from_millis(30);
 
@@ -67,9 +70,29 @@ const HOST: Host = if IS_ALONE { Host::Caller } else { Host::Thread };
 struct Parts<T> {
     name: &'static str,
     work: Pin<Box<dyn Future<Output = T> + Send>>,
+    /// End of the last slice.
+    rested: Instant,
 }
 
 impl<T> Parts<T> {
+    fn new(name: &'static str, work: impl Future<Output = T> + Send + 'static) -> Self {
+        Self { name, work: Box::pin(work), rested: clock::now() }
+    }
+
+    /// Runs parts until `is_over` returns a result, or the slice is over.
+    fn slice<R>(&mut self, mut is_over: impl FnMut(Option<T>) -> Option<R>) -> Option<R> {
+        let length = SLICE.max(self.rested.elapsed() / SHARE);
+        let began = clock::now();
+        let result = loop {
+            let result = is_over(self.advance());
+            if result.is_some() || began.elapsed() >= length {
+                break result;
+            }
+        };
+        self.rested = clock::now();
+        result
+    }
+
     /// Runs the next part. Returns the result of the last one.
     fn advance(&mut self) -> Option<T> {
         let began = clock::now();
@@ -144,7 +167,7 @@ impl<T: Send + 'static> Task<T> {
                 spawn(name, threads, move |pool| _ = result.send(pool.install(|| finish(work()))))?;
                 Run::Thread(done)
             }
-            Host::Caller => Run::Caller(Parts { name, work: Box::pin(work()) }),
+            Host::Caller => Run::Caller(Parts::new(name, work())),
         };
         Ok(Self(Mutex::new(run)))
     }
@@ -158,22 +181,11 @@ impl<T: Send + 'static> Task<T> {
                 Err(TryRecvError::Empty) => return None,
                 Err(TryRecvError::Disconnected) => Err(Fault),
             },
-            Run::Caller(parts) => Ok(slice(|| parts.advance())?),
+            Run::Caller(parts) => Ok(parts.slice(|done| done)?),
             Run::Over => Err(Fault),
         };
         *run = Run::Over;
         Some(result)
-    }
-}
-
-/// Runs parts until one returns a result, or the slice is over.
-fn slice<T>(mut part: impl FnMut() -> Option<T>) -> Option<T> {
-    let began = clock::now();
-    loop {
-        let result = part();
-        if result.is_some() || began.elapsed() >= SLICE {
-            return result;
-        }
     }
 }
 
@@ -252,7 +264,7 @@ impl<Job: Send + 'static, Done: Send + 'static> Worker<Job, Done> {
                         pause().await;
                     }
                 };
-                Some(Mutex::new(Parts { name, work: Box::pin(work) }))
+                Some(Mutex::new(Parts::new(name, work)))
             }
         };
         Ok(Self { jobs, done: Mutex::new(done), parts, is_busy: false, is_lost: false })
@@ -282,11 +294,12 @@ impl<Job: Send + 'static, Done: Send + 'static> Worker<Job, Done> {
         let received = match parts {
             None => wait(done, within),
             // The parts never end before the worker.
-            Some(parts) => slice(|| match parts.advance() {
-                Some(()) => Some(Err(RecvTimeoutError::Disconnected)),
-                None => done.try_recv().ok().map(Ok),
-            })
-            .unwrap_or(Err(RecvTimeoutError::Timeout)),
+            Some(parts) => parts
+                .slice(|ended| match ended {
+                    Some(()) => Some(Err(RecvTimeoutError::Disconnected)),
+                    None => done.try_recv().ok().map(Ok),
+                })
+                .unwrap_or(Err(RecvTimeoutError::Timeout)),
         };
         match received {
             Ok(done) => {
