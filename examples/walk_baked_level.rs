@@ -107,12 +107,13 @@ fn switch_lamp_off(
     let Some(status) = levels.iter().next() else {
         return;
     };
-    if lamp.is_on {
+    let is_at_rest = quiet.is_at_rest(status);
+    if lamp.is_on && is_at_rest {
         // The lights of the file are at rest before one of them changes.
-        lamp.is_on = !quiet.is_at_rest(status);
-        *updates = status.updates;
-    } else if status.updates > *updates && quiet.is_at_rest(status) && !core::mem::replace(&mut *is_taken, true) {
-        info!("the lamp is off after {} updates, {:?} behind", status.updates - *updates, status.behind);
+        info!("relighting is at rest: {status:?}");
+        (lamp.is_on, *updates) = (false, status.updates);
+    } else if !lamp.is_on && is_at_rest && status.updates > *updates && !core::mem::replace(&mut *is_taken, true) {
+        info!("the lamp is off: {status:?}");
         commands.trigger(TakeScreenshot);
     }
 }
