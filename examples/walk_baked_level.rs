@@ -8,22 +8,26 @@
 //! ```
 //!
 //! The file and the folder are asset paths. The camera starts in the hall of that level. With `--material-movers`,
-//! materials light what is not baked, as in browsers.
+//! materials light what is not baked, as in browsers. With `--lamp-off`, the brightest lamp goes off, and the lightmaps
+//! follow if the level was baked with `--relight`.
 
+#[path = "hall/mod.rs"]
+mod hall;
 #[path = "../src/cli/viewer/mod.rs"]
 mod viewer;
 
-use bevy::light::CascadeShadowConfigBuilder;
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::prelude::*;
 
+use hall::{Lamp, Quiet};
 use viewer::{TakeScreenshot, ViewerPlugin};
 
 #[derive(Resource)]
 struct Level {
     file: String,
     folder: String,
+    is_lamp_on: bool,
 }
 
 fn main() -> AppExit {
@@ -33,31 +37,38 @@ fn main() -> AppExit {
         arguments.drain(flag..(flag + 2).min(arguments.len()));
         path.into()
     });
-    let by_material = arguments.iter().position(|argument| argument == "--material-movers");
-    let mover_lighting = match by_material.map(|flag| arguments.remove(flag)) {
-        Some(_) => MoverLighting::Material,
-        None => MoverLighting::default(),
+    let mut has_flag = |name: &str| {
+        let flag = arguments.iter().position(|argument| argument == name);
+        flag.map(|flag| arguments.remove(flag)).is_some()
     };
+    let mover_lighting = if has_flag("--material-movers") { MoverLighting::Material } else { default() };
+    let is_lamp_on = !has_flag("--lamp-off");
     let [file, folder] = arguments.as_slice() else {
-        eprintln!("usage: walk_baked_level FILE.glb FOLDER [--material-movers] [--screenshot FILE.png]");
+        eprintln!("usage: walk_baked_level FILE.glb FOLDER [--material-movers] [--lamp-off] [--screenshot FILE.png]");
         return AppExit::from_code(2);
     };
     let viewer = ViewerPlugin {
-        eye: Vec3::new(11.3, 1.75, 0.9),
-        target: Vec3::new(4.4, 1.6, 5.6),
-        vertical_fov: 62.0_f32.to_radians(),
-        ev100: 9.0,
+        eye: hall::EYE,
+        target: hall::TARGET,
+        vertical_fov: hall::VERTICAL_FOV.to_radians(),
+        ev100: hall::EV100,
         screenshot,
         ..default()
     };
 
-    App::new()
-        .add_plugins((viewer.default_plugins(), RadiosityPlugins))
+    let mut app = App::new();
+    if !is_lamp_on {
+        app.insert_resource(Relight::default());
+    }
+    app.add_plugins((viewer.default_plugins(), RadiosityPlugins))
         .add_plugins(viewer)
-        .insert_resource(Level { file: file.clone(), folder: folder.clone() })
+        .insert_resource(Level { file: file.clone(), folder: folder.clone(), is_lamp_on })
         .insert_resource(mover_lighting)
+        .init_resource::<Lamp>()
+        .init_resource::<Quiet>()
         .add_systems(Startup, spawn_level)
-        .add_systems(Update, cast_shadows)
+        .add_systems(Update, (hall::cast_shadows, hall::switch_lamp, hall::count_quiet_frames))
+        .add_systems(Update, switch_lamp_off.run_if(resource_exists::<Relight>))
         .add_observer(take_screenshot_when_lit)
         .add_observer(|loaded: On<BakedLevelLoaded>| {
             info!("read light for {} surfaces in {:.0} ms", loaded.surfaces, loaded.seconds * 1000.0);
@@ -69,22 +80,40 @@ fn main() -> AppExit {
 fn spawn_level(mut commands: Commands, level: Res<Level>, assets: Res<AssetServer>) {
     let scene = assets.load(GltfAssetLabel::Scene(0).from_asset(level.file.clone()));
     let baked = assets.load(format!("{}/level.ron", level.folder));
-    commands.spawn((WorldAssetRoot(scene), BakedLevel::new(baked)));
-}
-
-/// Enables the shadow map of the sun, whose highlights would pass through walls. Files do not say which lights cast
-/// shadows. One cascade is what WebGL2 allows, so the pictures of `examples/web` are the same.
-fn cast_shadows(mut commands: Commands, mut suns: Query<(Entity, &mut DirectionalLight), Added<DirectionalLight>>) {
-    for (entity, mut sun) in &mut suns {
-        sun.shadow_maps_enabled = true;
-        let cascade = CascadeShadowConfigBuilder { num_cascades: 1, maximum_distance: 30.0, ..default() };
-        commands.entity(entity).insert(cascade.build());
-    }
+    commands.spawn((WorldAssetRoot(scene), BakedLevel::new(baked).with_source(level.file.clone())));
 }
 
 /// Takes the screenshot. The lightmaps may be ready before surfaces are spawned; then no surface shows them yet.
-fn take_screenshot_when_lit(shown: On<BakedLevelShown>, mut commands: Commands, mut is_taken: Local<bool>) {
-    if shown.surfaces > 0 && !core::mem::replace(&mut *is_taken, true) {
+fn take_screenshot_when_lit(
+    shown: On<BakedLevelShown>,
+    mut commands: Commands,
+    level: Res<Level>,
+    mut is_taken: Local<bool>,
+) {
+    if level.is_lamp_on && shown.surfaces > 0 && !core::mem::replace(&mut *is_taken, true) {
+        commands.trigger(TakeScreenshot);
+    }
+}
+
+/// Switches the lamp off once lightmaps follow their lights, and takes the screenshot when they have.
+fn switch_lamp_off(
+    mut commands: Commands,
+    mut lamp: ResMut<Lamp>,
+    quiet: Res<Quiet>,
+    levels: Query<&RelightStatus>,
+    mut updates: Local<u64>,
+    mut is_taken: Local<bool>,
+) {
+    let Some(status) = levels.iter().next() else {
+        return;
+    };
+    let is_at_rest = quiet.is_at_rest(status);
+    if lamp.is_on && is_at_rest {
+        // The lights of the file are at rest before one of them changes.
+        info!("relighting is at rest: {status:?}");
+        (lamp.is_on, *updates) = (false, status.updates);
+    } else if !lamp.is_on && is_at_rest && status.updates > *updates && !core::mem::replace(&mut *is_taken, true) {
+        info!("the lamp is off: {status:?}");
         commands.trigger(TakeScreenshot);
     }
 }

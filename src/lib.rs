@@ -89,6 +89,7 @@ pub mod output;
 #[cfg(feature = "panel")]
 pub mod panel;
 pub mod partition;
+mod parts;
 pub mod pathtrace;
 #[cfg(feature = "plugin")]
 #[allow(clippy::type_complexity, reason = "Bevy's queries are types")]

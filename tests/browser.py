@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Shows the page of examples/web in headless Chromium and compares it with the native app:
-browser.py WWW NATIVE.png [--backend webgl2|webgpu] [--pictures FOLDER], or browser.py WWW --faults. Python 3 and
-Chromium; CHROMIUM names another binary.
+browser.py WWW NATIVE.png [NATIVE_LAMP_OFF.png] [--backend webgl2|webgpu] [--pictures FOLDER], or browser.py WWW
+--faults. Python 3 and Chromium; CHROMIUM names another binary.
 
 WWW is the folder that `examples/web/build.py` wrote; NATIVE.png is the picture of the example
-`walk_baked_level` for the same files. It waits until the level is lit, takes a screenshot, clicks the switches, and reads
-the console. With --faults it serves missing and damaged files, and takes WebGL2 away. Prints a table. The exit code is 1
+`walk_baked_level` for the same files, and NATIVE_LAMP_OFF.png the one with its `--lamp-off`. It waits until the level is
+lit, takes a screenshot, clicks the switches, and reads the console. With --faults it serves missing and damaged files, and takes WebGL2 away. Prints a table. The exit code is 1
 where a limit is exceeded, the app stops, or the console has an error that it should not have."""
 import argparse, base64, contextlib, importlib.util, json, os, pathlib, re, select, struct, subprocess, sys, tempfile
 import threading, time, zlib
@@ -14,6 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SIZE = (1280, 720)
 # Largest mean difference, and largest mean difference of a block of 8 x 8 pixels.
 MEAN, BLOCK = 0.01, 0.05
+# Longest time that the plugin may hold up the page, in milliseconds.
+PART = 50
 FLAGS = {
     "webgl2": ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"],
     "webgpu": ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan",
@@ -224,8 +226,14 @@ def wait_for_text(browser, words, seconds):
     return text, time.monotonic() - started
 
 
+def longest_part(console):
+    """The longest time that a part of the plugin's work has held up the page, in milliseconds, and its console line."""
+    found = [(int(match[1]), said) for _, said in console if (match := re.search(r"held up the page for (\d+) ms", said))]
+    return max(found, default=(0, "none above 30 ms"))
+
+
 def compare(options):
-    """Compares the page with the native picture, and clicks its switches."""
+    """Compares the page with the native pictures, and clicks its switches."""
     table = Table(options.backend, "found", "at most")
 
     def keep(name, png):
@@ -254,16 +262,51 @@ def compare(options):
             browser.wait(3)
             return settle()
 
+        def hold_against(png, native, state):
+            mean, block, place, over = difference(png, native.read_bytes())
+            table.row(f"{state}: mean difference from the native app", f"{mean:.2%}", f"{MEAN:.0%}", is_good=mean <= MEAN)
+            table.row(f"{state}: largest difference of a block", f"{block:.2%} at {place}; {over} blocks above",
+                      f"{BLOCK:.0%}", is_good=block <= BLOCK)
+
+        def relit(more_than):
+            """Waits until relighting is at rest, after more updates than these. Returns their number."""
+            end, text = time.monotonic() + options.wait, ""
+            while time.monotonic() < end:
+                browser.wait(0.5)
+                text = browser.value('document.getElementById("text").textContent') or ""
+                match = re.search(r"relighting, (\d+) updates, at rest", text)
+                if match and int(match[1]) > more_than:
+                    return int(match[1])
+                if "no relighting" in text or "stopped" in text:
+                    break
+            sys.exit(f"relighting does not come to rest: {text}")
+
         lit = keep("lightmaps", settle())
-        mean, block, place, over = difference(lit, options.native.read_bytes())
-        table.row("mean difference from the native app", f"{mean:.2%}", f"{MEAN:.0%}", is_good=mean <= MEAN)
-        table.row("largest difference of a block", f"{block:.2%} at {place}; {over} blocks above", f"{BLOCK:.0%}",
-                  is_good=block <= BLOCK)
+        hold_against(lit, options.native, "lightmaps")
         alone = keep("alone", click("lightmaps"))
         table.row("brightness with lightmaps, and with Bevy alone", f"{brightness(lit):.3f}, {brightness(alone):.3f}", "",
                   is_good=lit != alone)
         again = click("lightmaps")
         table.row("lightmaps once more: the same picture", "yes" if again == lit else "no", "", is_good=again == lit)
+        if options.lamp_off:
+            started = time.monotonic()
+            browser.value('document.querySelector("input[name=relight]").click()')
+            updates = relit(0)
+            table.row("seconds until relighting is ready", f"{time.monotonic() - started:.1f}", "")
+            table.row("relighting, all lamps on: the same picture", "yes" if settle() == lit else "no", "")
+            started = time.monotonic()
+            browser.value('document.querySelector("input[name=lamp]").click()')
+            updates = relit(updates)
+            table.row("seconds until the lamp is off", f"{time.monotonic() - started:.1f}, {updates} updates", "")
+            off = keep("lamp_off", settle())
+            hold_against(off, options.lamp_off, "lamp off")
+            table.row("brightness with the lamp off", f"{brightness(off):.3f}", "", is_good=off != lit)
+            browser.value('document.querySelector("input[name=lamp]").click()')
+            relit(updates)
+            again = settle()
+            table.row("lamp on once more: the same picture", "yes" if again == lit else "no", "", is_good=again == lit)
+        part, said = longest_part(browser.console)
+        table.row("longest part of the plugin's work, in ms", f"{part}: {said}", PART, is_good=part <= PART)
         errors = [said for kind, said in browser.console if kind == "error"]
         table.row("errors on the console", len(errors), "0", is_good=not errors)
     for kind, said in browser.console:
@@ -271,7 +314,10 @@ def compare(options):
     table.end()
 
 
-# What is wrong, the file, the part of it that is served (None: the file is missing), flags, and words of the page.
+# Takes the graphics device away, as browsers do.
+LOSE = 'document.getElementById("level").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext()'
+# What is wrong, the file, the part of it that is served (None: the file is missing), flags, and words of the page. A script
+# runs once the level is lit.
 FAULTS = [
     ("the bake is missing", "assets/level.baked/level.ron", None, [], "no baked light"),
     ("a page of the bake is missing", "assets/level.baked/page_0.ktx2", None, [], "no baked light"),
@@ -281,6 +327,9 @@ FAULTS = [
     ("the level is half there", "assets/level.glb", 0.5, [], "no level"),
     ("the app is missing", "webgl2/web_bg.wasm", None, [], "cannot start"),
     ("no WebGL2", None, None, ["--disable-3d-apis"], "has no WebGL2"),
+    ("200 MiB of memory", None, None, ["--js-flags=--wasm-max-mem-pages=3200"], "no memory left"),
+    ("the device is lost", None, None, [], "graphics device away", LOSE),
+    ("live view on WebGL2", None, None, [], "needs WebGPU", 'document.querySelector("input[name=live]").click()'),
 ]
 
 
@@ -299,17 +348,23 @@ def spoil(www, folder, path, part):
 def show_faults(options):
     """Serves faults. The page says a sentence, and the app goes on where it has begun."""
     table = Table("fault", "the page says", "errors on the console")
-    for name, path, part, flags, words in FAULTS:
+    for name, path, part, flags, words, *script in FAULTS:
+        if options.only and options.only not in name:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             spoil(options.www, pathlib.Path(folder), path, part)
             with page(folder, "webgl2", flags) as browser:
                 text, _ = wait_for_text(browser, [words, "are lit", "stopped"], options.wait)
+                if script:
+                    browser.value(script[0])
+                    text, _ = wait_for_text(browser, [words], 60)
                 browser.wait(5)
                 text = browser.value('document.getElementById("text").textContent')
                 errors = [said for kind, said in browser.console if kind == "error"]
         # Bevy names files within its asset folder.
         is_good = words in text and any(words in said or path and path.removeprefix("assets/") in said for said in errors)
-        stopped = any("panicked" in said or "stopped" in said for said in errors)
+        ends = "memory" in words or "away" in words
+        stopped = not ends and any("panicked" in said or "stopped" in said for said in errors)
         table.row(name, text, len(errors), is_good=is_good and not stopped)
         if options.verbose or not is_good or stopped:
             print("\n".join(errors))
@@ -320,7 +375,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("www", type=pathlib.Path)
     parser.add_argument("native", type=pathlib.Path, nargs="?")
+    parser.add_argument("lamp_off", type=pathlib.Path, nargs="?", metavar="native_lamp_off")
     parser.add_argument("--faults", action="store_true", help="serve faults instead, on WebGL2")
+    parser.add_argument("--only", help="serve only the fault with these words in its name")
     parser.add_argument("--verbose", action="store_true", help="print the errors on the console too")
     parser.add_argument("--backend", choices=sorted(FLAGS), default="webgl2")
     parser.add_argument("--pictures", type=pathlib.Path, help="folder for the screenshots")

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms of `src`, folders or files, from low to high. A room may use lower ones.
-const ROOMS: [&str; 26] = [
+const ROOMS: [&str; 27] = [
     "skip",
     "clock",
+    "parts",
     "progress",
     "portable",
     "input",

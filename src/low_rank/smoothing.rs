@@ -14,6 +14,7 @@ use glam::{Mat3, Vec3};
 use rayon::prelude::*;
 
 use super::{LowRank, Precomputed, Receivers, StoredTransport};
+use crate::parts::{finish, map, pause};
 use crate::radiosity::offsets;
 use crate::scene::luminance;
 
@@ -54,13 +55,17 @@ pub struct Smoothing {
 impl Smoothing {
     /// Computes the weights of all neighbors.
     pub fn new(precomputed: &Precomputed) -> Self {
+        finish(Self::new_in_parts(precomputed))
+    }
+
+    /// Does the same as [`new`](Self::new), with pauses.
+    pub(crate) async fn new_in_parts(precomputed: &Precomputed) -> Self {
         let Precomputed { transport, receivers, hits, .. } = precomputed;
-        let views = Views::new(transport, receivers, hits);
+        let views = Views::new(transport, receivers, hits).await;
         let around = Around::new(receivers);
-        let lists: Vec<Vec<(u32, f32)>> = (0..transport.elements())
-            .into_par_iter()
-            .map(|row| views.fitted(row, around.of(row).filter_map(|other| views.weighed(row, other))))
-            .collect();
+        pause().await;
+        let fitted = |row| views.fitted(row, around.of(row).filter_map(|other| views.weighed(row, other)));
+        let lists: Vec<Vec<(u32, f32)>> = map(transport.elements(), 1, fitted).await;
         Self { offsets: offsets(lists.iter().map(Vec::len)), neighbors: lists.concat() }
     }
 
@@ -147,7 +152,7 @@ struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    fn new(transport: &'a LowRank, receivers: &'a Receivers, hits: &StoredTransport) -> Self {
+    async fn new(transport: &'a LowRank, receivers: &'a Receivers, hits: &StoredTransport) -> Self {
         let center = &receivers.center;
         let near = |row: usize| {
             let nearness = |hit: usize| 1.0 / center[row].distance(center[hit]).max(NEAREST);
@@ -155,8 +160,8 @@ impl<'a> Views<'a> {
         };
         // The variance of a form factor found by n rays is about the form factor divided by n.
         let noise = |row: usize| hits.share(row) * transport.views.row(row).map(|(_, seen)| seen).sum::<f32>();
-        let rows = || (0..transport.elements()).into_par_iter();
-        Self { transport, receivers, nearness: rows().map(near).collect(), noise: rows().map(noise).collect() }
+        let nearness = map(transport.elements(), 1, near).await;
+        Self { transport, receivers, nearness, noise: map(transport.elements(), 1, noise).await }
     }
 
     /// Returns a neighbor with its weight, or `None` if the weight is negligible.

@@ -1,13 +1,30 @@
 //! Background work. This is the only file of the plugin that starts threads.
 //!
 //! A [`Task`] does one job, a [`Worker`] one after the other. Each has its own thread, and a thread pool for parallel
-//! loops. [`RadiosityThreads`] limits the pools. A browser has no threads: there a job runs at once, on the main thread.
+//! loops. [`RadiosityThreads`] limits the pools.
+//!
+//! A browser has no threads. There a job runs on the main thread, in slices: each poll runs parts of it until the
+//! slice's time is over. A job calls [`WorkClock::pause`] or [`pause`] between its parts, so that no part holds up the page.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use core::pin::Pin;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bevy::prelude::*;
+
+use crate::clock::{self, Instant};
+pub use crate::parts::pause;
+use crate::parts::{self, IS_ALONE, finish};
+
+/// Time of one slice of a job, where jobs run on the main thread. A part that has begun is finished after that.
+const SLICE: Duration = Duration::from_millis(12);
+
+/// Part of the time since the last slice that a slice may last, where that is longer: frames may take seconds.
+const SHARE: u32 = 4;
+
+/// Longest time of a part that goes without mention in the log.
+const LONGEST_PART: Duration = Duration::from_millis(30);
 
 /// Thread limit of each background task: bakes, scenes of live views, relighting, partition cells, and files of levels.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq, Reflect)]
@@ -47,10 +64,81 @@ enum Host {
 }
 
 /// Place where this system runs jobs.
-const HOST: Host = if cfg!(target_arch = "wasm32") { Host::Caller } else { Host::Thread };
+const HOST: Host = if IS_ALONE { Host::Caller } else { Host::Thread };
 
-/// Job on a thread. A dropped task goes on until its end.
-pub struct Task<T>(Mutex<Receiver<T>>);
+/// Job that its caller runs, part by part.
+struct Parts<T> {
+    name: &'static str,
+    work: Pin<Box<dyn Future<Output = T> + Send>>,
+    /// End of the last slice.
+    rested: Instant,
+}
+
+impl<T> Parts<T> {
+    fn new(name: &'static str, work: impl Future<Output = T> + Send + 'static) -> Self {
+        Self { name, work: Box::pin(work), rested: clock::now() }
+    }
+
+    /// Runs parts until `is_over` returns a result, or the slice is over.
+    fn slice<R>(&mut self, mut is_over: impl FnMut(Option<T>) -> Option<R>) -> Option<R> {
+        let length = SLICE.max(self.rested.elapsed() / SHARE);
+        let began = clock::now();
+        let result = loop {
+            let result = is_over(self.advance());
+            if result.is_some() || began.elapsed() >= length {
+                break result;
+            }
+        };
+        self.rested = clock::now();
+        result
+    }
+
+    /// Runs the next part. Returns the result of the last one.
+    fn advance(&mut self) -> Option<T> {
+        let began = clock::now();
+        let done = parts::advance(self.work.as_mut());
+        let time = began.elapsed();
+        if time > LONGEST_PART {
+            debug!("{}: a part of it held up the page for {} ms", self.name, time.as_millis());
+        }
+        done
+    }
+}
+
+/// Clock of a job that leaves out its pauses.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkClock {
+    started: Instant,
+    paused: Duration,
+}
+
+impl WorkClock {
+    pub fn start() -> Self {
+        Self { started: clock::now(), paused: Duration::ZERO }
+    }
+
+    /// Returns the time of work so far.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.paused)
+    }
+
+    /// Ends a part of the job.
+    pub async fn pause(&mut self) {
+        let began = clock::now();
+        pause().await;
+        self.paused += began.elapsed();
+    }
+}
+
+/// Job in the background. On a thread, it goes on until its end if it is dropped.
+pub struct Task<T>(Mutex<Run<T>>);
+
+enum Run<T> {
+    Thread(Receiver<T>),
+    Caller(Parts<T>),
+    /// The result has been taken.
+    Over,
+}
 
 impl<T: Send + 'static> Task<T> {
     /// Starts the job.
@@ -58,92 +146,128 @@ impl<T: Send + 'static> Task<T> {
     /// # Errors
     ///
     /// Returns the system's reason if it has no threads.
-    pub fn start(
+    pub fn start<F: Future<Output = T> + Send + 'static>(
         name: &'static str,
         threads: RadiosityThreads,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce() -> F + Send + 'static,
     ) -> Result<Self, String> {
         Self::start_on(HOST, name, threads, work)
     }
 
-    fn start_on(
+    fn start_on<F: Future<Output = T> + Send + 'static>(
         host: Host,
         name: &'static str,
         threads: RadiosityThreads,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce() -> F + Send + 'static,
     ) -> Result<Self, String> {
-        let (result, done) = channel();
-        // Nobody waits for the result of a dropped task.
-        match host {
-            Host::Thread => spawn(name, threads, move |pool| _ = result.send(pool.install(work)))?,
-            Host::Caller => _ = result.send(work()),
-        }
-        Ok(Self(Mutex::new(done)))
+        let run = match host {
+            Host::Thread => {
+                let (result, done) = channel();
+                // Nobody waits for the result of a dropped task.
+                spawn(name, threads, move |pool| _ = result.send(pool.install(|| finish(work()))))?;
+                Run::Thread(done)
+            }
+            Host::Caller => Run::Caller(Parts::new(name, work())),
+        };
+        Ok(Self(Mutex::new(run)))
     }
 
     /// Returns the result once the job has ended, and `None` before.
     pub fn poll(&mut self) -> Option<Result<T, Fault>> {
-        match self.0.get_mut().unwrap_or_else(PoisonError::into_inner).try_recv() {
-            Ok(result) => Some(Ok(result)),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(Fault)),
-        }
+        let run = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let result = match run {
+            Run::Thread(done) => match done.try_recv() {
+                Ok(result) => Ok(result),
+                Err(TryRecvError::Empty) => return None,
+                Err(TryRecvError::Disconnected) => Err(Fault),
+            },
+            Run::Caller(parts) => Ok(parts.slice(|done| done)?),
+            Run::Over => Err(Fault),
+        };
+        *run = Run::Over;
+        Some(result)
     }
 }
 
-/// Receiver of jobs. Returns false if the thread has ended.
-type Give<Job> = Box<dyn FnMut(Job) -> bool + Send>;
-
 /// Thread for jobs that share a state, one job at a time. It ends when the worker is dropped.
 pub struct Worker<Job, Done> {
-    jobs: Mutex<Give<Job>>,
+    jobs: Sender<Job>,
     done: Mutex<Receiver<Done>>,
+    /// The jobs, where the caller runs them.
+    parts: Option<Mutex<Parts<()>>>,
     is_busy: bool,
     is_lost: bool,
 }
 
 impl<Job: Send + 'static, Done: Send + 'static> Worker<Job, Done> {
-    /// Starts the thread. It first calls `make` for its state.
+    /// Starts the thread. It first calls `make` for its state. Each job takes the state, and returns it.
     ///
     /// # Errors
     ///
     /// Returns the system's reason if it has no threads.
-    pub fn start<State: Send + 'static>(
+    pub fn start<State: Send + 'static, Making, Working>(
         name: &'static str,
         threads: RadiosityThreads,
-        make: impl FnOnce() -> State + Send + 'static,
-        work: impl Fn(&mut State, Job) -> Done + Send + Sync + 'static,
-    ) -> Result<Self, String> {
+        make: impl FnOnce() -> Making + Send + 'static,
+        work: impl Fn(State, Job) -> Working + Send + Sync + 'static,
+    ) -> Result<Self, String>
+    where
+        Making: Future<Output = State> + Send + 'static,
+        Working: Future<Output = (State, Done)> + Send + 'static,
+    {
         Self::start_on(HOST, name, threads, make, work)
     }
 
-    fn start_on<State: Send + 'static>(
+    fn start_on<State: Send + 'static, Making, Working>(
         host: Host,
         name: &'static str,
         threads: RadiosityThreads,
-        make: impl FnOnce() -> State + Send + 'static,
-        work: impl Fn(&mut State, Job) -> Done + Send + Sync + 'static,
-    ) -> Result<Self, String> {
+        make: impl FnOnce() -> Making + Send + 'static,
+        work: impl Fn(State, Job) -> Working + Send + Sync + 'static,
+    ) -> Result<Self, String>
+    where
+        Making: Future<Output = State> + Send + 'static,
+        Working: Future<Output = (State, Done)> + Send + 'static,
+    {
+        let (jobs, wanted) = channel::<Job>();
         let (results, done) = channel();
-        let jobs: Give<Job> = match host {
+        let parts = match host {
             Host::Thread => {
-                let (jobs, wanted) = channel::<Job>();
                 spawn(name, threads, move |pool| {
-                    let mut state = pool.install(make);
+                    let mut state = pool.install(|| finish(make()));
                     for job in wanted {
-                        if results.send(pool.install(|| work(&mut state, job))).is_err() {
+                        let (next, done) = pool.install(|| finish(work(state, job)));
+                        state = next;
+                        if results.send(done).is_err() {
                             return;
                         }
                     }
                 })?;
-                Box::new(move |job| jobs.send(job).is_ok())
+                None
             }
             Host::Caller => {
-                let mut state = make();
-                Box::new(move |job| results.send(work(&mut state, job)).is_ok())
+                let work = async move {
+                    let mut state = make().await;
+                    loop {
+                        let job = wanted.try_recv();
+                        match job {
+                            Ok(job) => {
+                                let (next, done) = work(state, job).await;
+                                state = next;
+                                if results.send(done).is_err() {
+                                    return;
+                                }
+                            }
+                            Err(TryRecvError::Empty) => {}
+                            Err(TryRecvError::Disconnected) => return,
+                        }
+                        pause().await;
+                    }
+                };
+                Some(Mutex::new(Parts::new(name, work)))
             }
         };
-        Ok(Self { jobs: Mutex::new(jobs), done: Mutex::new(done), is_busy: false, is_lost: false })
+        Ok(Self { jobs, done: Mutex::new(done), parts, is_busy: false, is_lost: false })
     }
 
     /// Returns true while a job is running.
@@ -158,19 +282,24 @@ impl<Job: Send + 'static, Done: Send + 'static> Worker<Job, Done> {
 
     /// Sends a job. Only one job may run at a time.
     pub fn give(&mut self, job: Job) {
-        self.is_busy = self.jobs.get_mut().unwrap_or_else(PoisonError::into_inner)(job);
+        self.is_busy = !self.is_lost && self.jobs.send(job).is_ok();
         self.is_lost |= !self.is_busy;
     }
 
-    /// Returns the result of the job, or `None` if it is not done within the time.
+    /// Returns the result of the job, or `None` if it is not done within the time. A job without a thread runs for a slice
+    /// instead.
     pub fn take(&mut self, within: Duration) -> Option<Done> {
         let done = self.done.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // A browser cannot wait, and has nothing to wait for.
-        let received = match done.try_recv() {
-            Err(TryRecvError::Empty) if HOST == Host::Thread => wait(done, within),
-            Err(TryRecvError::Empty) => Err(RecvTimeoutError::Timeout),
-            Err(TryRecvError::Disconnected) => Err(RecvTimeoutError::Disconnected),
-            Ok(done) => Ok(done),
+        let parts = self.parts.as_mut().map(|parts| parts.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let received = match parts {
+            None => wait(done, within),
+            // The parts never end before the worker.
+            Some(parts) => parts
+                .slice(|ended| match ended {
+                    Some(()) => Some(Err(RecvTimeoutError::Disconnected)),
+                    None => done.try_recv().ok().map(Ok),
+                })
+                .unwrap_or(Err(RecvTimeoutError::Timeout)),
         };
         match received {
             Ok(done) => {
@@ -214,6 +343,9 @@ fn spawn(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     const TWO: RadiosityThreads = RadiosityThreads { max: Some(2) };
@@ -230,7 +362,7 @@ mod tests {
     #[test]
     fn a_task_returns_its_result_once_and_runs_on_as_many_threads_as_allowed() {
         let (go, gate) = channel();
-        let work = move || {
+        let work = move || async move {
             gate.recv().unwrap();
             rayon::current_num_threads()
         };
@@ -238,49 +370,83 @@ mod tests {
         assert_eq!(task.poll(), None, "it waits for the gate");
         go.send(()).unwrap();
         assert_eq!(wait(&mut task), Ok(2));
+        assert_eq!(task.poll(), Some(Err(Fault)));
     }
 
     #[test]
     fn a_task_that_panics_is_a_fault() {
-        let mut task = Task::start("test", TWO, || assert!(rayon::current_num_threads() > 2, "as it should")).unwrap();
-        assert_eq!(wait(&mut task), Err(Fault));
+        let work = || async { assert!(rayon::current_num_threads() > 2, "as it should") };
+        assert_eq!(wait(&mut Task::start("test", TWO, work).unwrap()), Err(Fault));
+    }
+
+    /// Adds to a sum, in two parts.
+    async fn add(sum: u32, more: u32) -> (u32, u32) {
+        pause().await;
+        (sum + more, sum + more)
     }
 
     #[test]
-    fn a_worker_keeps_its_state_from_job_to_job() {
-        let add = |sum: &mut u32, more: u32| {
-            *sum += more;
-            *sum
-        };
-        let mut worker = Worker::start("test", TWO, || 1, add).unwrap();
-        let mut sums = [2, 3].map(|more| {
-            worker.give(more);
-            assert!(worker.is_busy());
-            worker.take(Duration::from_secs(60))
-        });
-        assert_eq!(sums, [Some(3), Some(6)]);
-        assert!(!worker.is_busy() && !worker.is_lost());
-        sums = [worker.take(Duration::ZERO), None];
-        assert_eq!(sums, [None, None]);
+    fn a_worker_keeps_its_state_from_job_to_job_with_and_without_a_thread() {
+        for host in [Host::Thread, Host::Caller] {
+            let mut worker = Worker::start_on(host, "test", TWO, || async { 1 }, add).unwrap();
+            let mut sums = [2, 3].map(|more| {
+                worker.give(more);
+                assert!(worker.is_busy());
+                worker.take(Duration::from_secs(60))
+            });
+            assert_eq!(sums, [Some(3), Some(6)], "{host:?}");
+            assert!(!worker.is_busy() && !worker.is_lost());
+            sums = [worker.take(Duration::ZERO), None];
+            assert_eq!(sums, [None, None], "{host:?}");
+        }
+    }
+
+    /// Keeps the processor busy.
+    fn work_for(time: Duration) {
+        let began = clock::now();
+        while began.elapsed() < time {}
     }
 
     #[test]
-    fn without_threads_a_job_is_done_when_it_has_been_given() {
+    fn without_threads_a_poll_runs_parts_of_a_task_until_its_slice_is_over() {
         let caller = std::thread::current().id();
-        let mut task = Task::start_on(Host::Caller, "test", TWO, || std::thread::current().id()).unwrap();
-        assert_eq!(task.poll(), Some(Ok(caller)));
-        let add = |sum: &mut u32, more: u32| {
-            *sum += more;
-            *sum
+        let parts = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&parts);
+        let work = move || async move {
+            for _ in 0..5 {
+                // Two parts do not fit into a slice.
+                work_for(SLICE * 2 / 3);
+                count.fetch_add(1, Ordering::Relaxed);
+                pause().await;
+            }
+            std::thread::current().id()
         };
-        let mut worker = Worker::start_on(Host::Caller, "test", TWO, || 1, add).unwrap();
-        let sums = [2, 3].map(|more| {
-            worker.give(more);
-            assert!(worker.is_busy());
-            worker.take(Duration::ZERO)
+        let mut task = Task::start_on(Host::Caller, "test", TWO, work).unwrap();
+        assert_eq!(parts.load(Ordering::Relaxed), 0, "the start does nothing");
+        let mut seen = Vec::new();
+        let id = loop {
+            let before = parts.load(Ordering::Relaxed);
+            let ended = task.poll();
+            seen.push(parts.load(Ordering::Relaxed) - before);
+            if let Some(id) = ended {
+                break id;
+            }
+        };
+        assert_eq!(id, Ok(caller));
+        assert!(seen.len() >= 3 && seen.iter().all(|parts| *parts <= 2), "{seen:?}");
+    }
+
+    #[test]
+    fn pauses_are_no_work() {
+        let mut clock = WorkClock::start();
+        let mut work = core::pin::pin!(async {
+            clock.pause().await;
+            clock.elapsed()
         });
-        assert_eq!(sums, [Some(3), Some(6)]);
-        assert!(!worker.is_busy() && !worker.is_lost());
+        assert_eq!(parts::advance(work.as_mut()), None);
+        work_for(Duration::from_millis(100));
+        let worked = parts::advance(work.as_mut());
+        assert!(worked.is_some_and(|time| time < Duration::from_millis(100)), "{worked:?}");
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl Cutting {
         read: impl FnOnce() -> Arc<Polygons> + Send + 'static,
     ) -> Work {
         let before = self.given.clone();
-        let cut = move || {
+        let cut = move || async move {
             let given = Given { polygons: read(), settings };
             let is_new = before.is_none_or(|before| before != given);
             Done { cut: is_new.then(|| CutScene::new(&given)), given }

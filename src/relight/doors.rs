@@ -201,7 +201,7 @@ impl Doors {
             .collect();
         let mut pages = self.level.pages.to_vec();
         for ((page, baked), texels) in pages.iter_mut().zip(&*self.level.pages).zip(&self.texel_mapping.texels) {
-            texels.draw(&baked.texels, &more, &mut page.texels);
+            texels.draw(&baked.texels, &more, 0, &mut page.texels);
         }
         let precomputed = match transport {
             Cow::Borrowed(_) => Arc::clone(&self.painted),

@@ -8,6 +8,7 @@ use super::texel_mapping::LazyTexelMapping;
 use crate::geometry::RayQuery;
 use crate::lightmap::{Elements, Layout, Page};
 use crate::low_rank::Precomputed;
+use crate::parts::{finish, pause};
 use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::Content;
 use crate::scene::Scene;
@@ -53,11 +54,24 @@ impl RelightInput {
         world: Arc<dyn RayQuery + Send + Sync>,
         layout: &Layout,
         precomputed: Arc<Precomputed>,
+        pages: (Vec<Page>, Content),
+        monitor: &dyn Monitor,
+    ) -> Result<Self, RelightInputError> {
+        finish(Self::new_in_parts(scene, world, layout, precomputed, pages, monitor))
+    }
+
+    /// Does the same as [`new`](Self::new), with pauses.
+    pub(crate) async fn new_in_parts(
+        scene: Arc<Scene>,
+        world: Arc<dyn RayQuery + Send + Sync>,
+        layout: &Layout,
+        precomputed: Arc<Precomputed>,
         (pages, content): (Vec<Page>, Content),
         monitor: &dyn Monitor,
     ) -> Result<Self, RelightInputError> {
         let scene = Arc::new(scene.with_sealed_sides(&*world));
-        let elements = Arc::new(Elements::build(&scene, layout, &*world, monitor)?);
+        pause().await;
+        let elements = Arc::new(Elements::build_in_parts(&scene, layout, &*world, monitor).await?);
         if !are_of(&elements, &precomputed) {
             return Err(RelightInputError::OtherElements);
         }

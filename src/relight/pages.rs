@@ -1,5 +1,6 @@
 //! CPU path from light of patches to texels. `gpu::GpuPages` does the same on the GPU.
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use glam::Vec3;
@@ -57,23 +58,31 @@ impl Pages {
         self.spread = None;
     }
 
-    /// Draws all pages. Returns the indices of those that have changed.
-    pub fn draw(&mut self, level: &RelightInput, light: &Difference) -> Vec<usize> {
+    /// Returns the change of irradiance of all elements, in lux by row.
+    pub fn change(&mut self, level: &RelightInput, light: &Difference) -> Vec<Vec3> {
         let known = self.spread.take().filter(|(patches, _)| patches == light.patches);
         let (patches, spread) =
             known.unwrap_or_else(|| (light.patches.to_vec(), self.spread(&level.precomputed.transport, light.patches)));
-        let mut all = Vec::new();
-        if !light.elements.is_empty() {
-            all.extend(spread.iter().zip(light.elements).map(|(spread, more)| *spread + *more));
-        }
-        let more = if all.is_empty() { &spread } else { &all };
-        let pages = self.displayed.par_iter_mut().zip(&*level.pages).zip(&self.texel_mapping.texels).enumerate();
-        let different = pages
-            .filter_map(|(index, ((displayed, baked), texels))| {
-                texels.draw(&baked.texels, more, displayed).then_some(index)
-            })
-            .collect();
+        let mut change = spread.clone();
+        change.iter_mut().zip(light.elements).for_each(|(change, more)| *change += *more);
         self.spread = Some((patches, spread));
-        different
+        change
+    }
+
+    /// Draws some texels of a page from the change of irradiance. Returns true when they have changed.
+    pub fn draw_part(&mut self, level: &RelightInput, page: usize, part: Range<usize>, change: &[Vec3]) -> bool {
+        let displayed = &mut self.displayed[page][part.clone()];
+        self.texel_mapping.texels[page].draw(&level.pages[page].texels, change, part.start, displayed)
+    }
+
+    /// Draws all pages. Returns the indices of those that have changed.
+    pub fn draw(&mut self, level: &RelightInput, light: &Difference) -> Vec<usize> {
+        let change = self.change(level, light);
+        let pages = self.displayed.par_iter_mut().zip(&*level.pages).zip(&self.texel_mapping.texels).enumerate();
+        pages
+            .filter_map(|(index, ((displayed, baked), texels))| {
+                texels.draw(&baked.texels, &change, 0, displayed).then_some(index)
+            })
+            .collect()
     }
 }

@@ -1,5 +1,6 @@
 //! State of live relighting, and its update in five steps.
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use glam::Vec3;
@@ -162,7 +163,7 @@ impl Relighter {
     /// Updates without drawing, for callers that draw [`difference`](Self::difference) themselves.
     pub fn advance(&mut self, settings: &UpdateSettings) -> Update {
         let mut update = Update::default();
-        self.work(settings, true, &mut update);
+        self.step(settings, true, &mut update);
         self.show(settings, update)
     }
 
@@ -172,15 +173,16 @@ impl Relighter {
         let mut update = Update::default();
         loop {
             let works = may_work();
-            self.work(settings, works, &mut update);
+            self.step(settings, works, &mut update);
             if !works || (update.waiting == 0 && !update.is_refining) {
                 return self.show(settings, update);
             }
         }
     }
 
-    /// Traces and refines within the budget if it `works`, and counts the remaining work.
-    fn work(&mut self, settings: &UpdateSettings, works: bool, update: &mut Update) {
+    /// Does one step of an update: traces and refines within the ray budget if it `works`, and counts the remaining work.
+    /// For callers that pause between steps; [`show`](Self::show) ends the update.
+    pub fn step(&mut self, settings: &UpdateSettings, works: bool, update: &mut Update) {
         self.updates += 1;
         if !self.is_enabled {
             return;
@@ -231,8 +233,9 @@ impl Relighter {
         step.rays
     }
 
-    /// Sums up the light of all lights if it has changed, and moves the shown light toward it.
-    fn show(&mut self, settings: &UpdateSettings, mut update: Update) -> Update {
+    /// Ends an update after its steps: sums up the light of all lights if it has changed, and moves the shown light toward
+    /// it.
+    pub fn show(&mut self, settings: &UpdateSettings, mut update: Update) -> Update {
         if core::mem::take(&mut self.is_stale) {
             self.sum_up(settings.bounces > 0);
         }
@@ -294,6 +297,17 @@ impl Relighter {
     pub fn draw(&mut self) -> Vec<usize> {
         let Self { level, light, elements, edition, pages, .. } = self;
         pages.draw(level, &Difference { patches: light.patches.displayed(), elements, edition: *edition })
+    }
+
+    /// Returns the change of irradiance of all elements, in lux by row, for [`draw_part`](Self::draw_part).
+    pub fn change(&mut self) -> Vec<Vec3> {
+        let Self { level, light, elements, edition, pages, .. } = self;
+        pages.change(level, &Difference { patches: light.patches.displayed(), elements, edition: *edition })
+    }
+
+    /// Draws some texels of a page, for callers that pause between parts. Returns true when they have changed.
+    pub fn draw_part(&mut self, page: usize, texels: Range<usize>, change: &[Vec3]) -> bool {
+        self.pages.draw_part(&self.level, page, texels, change)
     }
 
     /// Returns the light to show in addition to the bake.

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::input::RelightInput;
 use super::texel_receivers::TexelReceivers;
 use crate::low_rank::{Precomputed, Smoothing};
+use crate::parts::finish;
 
 /// Mapping from element irradiance to the texels of the pages.
 pub struct TexelMapping {
@@ -21,12 +22,21 @@ pub struct LazyTexelMapping(Arc<OnceLock<Arc<TexelMapping>>>);
 impl RelightInput {
     /// Returns the mapping, and builds it on the first call.
     pub(super) fn texel_mapping(&self) -> Arc<TexelMapping> {
-        Arc::clone(self.texel_mapping.0.get_or_init(|| Arc::new(TexelMapping::new(self))))
+        Arc::clone(self.texel_mapping.0.get_or_init(|| Arc::new(finish(TexelMapping::new(self)))))
+    }
+
+    /// Builds the mapping with pauses, unless it exists.
+    pub(crate) async fn prepare_texel_mapping(&self) {
+        if self.texel_mapping.0.get().is_none() {
+            let mapping = Arc::new(TexelMapping::new(self).await);
+            // Another thread may have built the same.
+            _ = self.texel_mapping.0.set(mapping);
+        }
     }
 }
 
 impl TexelMapping {
-    fn new(level: &RelightInput) -> Self {
+    async fn new(level: &RelightInput) -> Self {
         let Precomputed { transport, receivers, .. } = &*level.precomputed;
         let mut row_of = vec![0; level.elements.len()];
         for (row, &element) in transport.patches.order.iter().enumerate() {
@@ -37,8 +47,8 @@ impl TexelMapping {
         stand_ins.sort_unstable();
         let area = transport.sorted(&level.elements.area);
         Self {
-            smoothing: Smoothing::new(&level.precomputed),
-            texels: TexelReceivers::of_pages(&level.pages, receivers, &area, &stand_ins),
+            smoothing: Smoothing::new_in_parts(&level.precomputed).await,
+            texels: TexelReceivers::of_pages(&level.pages, receivers, &area, &stand_ins).await,
         }
     }
 }

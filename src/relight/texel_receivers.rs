@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::lightmap::Page;
 use crate::low_rank::Receivers;
+use crate::parts::{map, pause};
 
 /// Smallest unoccluded fraction of a receiver that is shown. Others take their values from neighbors, as in bakes.
 const MIN_VISIBILITY: f32 = 1.0 / 8.0;
@@ -57,7 +58,7 @@ impl TexelReceivers {
     ///
     /// Receivers that share a texel are weighted by their unoccluded `area`, as in bakes. Hidden receivers, such as
     /// those below the ground, show their stand-ins. `stand_ins` holds pairs of rows, sorted.
-    pub fn of_pages(pages: &[Page], receivers: &Receivers, area: &[f32], stand_ins: &[(u32, u32)]) -> Vec<Self> {
+    pub async fn of_pages(pages: &[Page], receivers: &Receivers, area: &[f32], stand_ins: &[(u32, u32)]) -> Vec<Self> {
         let mut rows: Vec<Vec<VisibleReceiver>> = vec![Vec::new(); pages.len()];
         for (row, texel) in receivers.texel.iter().enumerate() {
             let is_on = |page: &&Page| u32::from(texel.x) < page.width && u32::from(texel.y) < page.height;
@@ -68,7 +69,16 @@ impl TexelReceivers {
                 rows[texel.page as usize].push(VisibleReceiver { of: row as u32, row: seen });
             }
         }
-        pages.par_iter().zip(rows).map(|(page, rows)| Self::new(page, rows, receivers, area)).collect()
+        pause().await;
+        let mut all: Vec<Self> =
+            pages.par_iter().zip(rows).map(|(page, rows)| Self::new(page, rows, receivers, area)).collect();
+        for (page, texels) in pages.iter().zip(&mut all) {
+            for _ in 0..RINGS {
+                pause().await;
+                texels.grow(page.width as usize).await;
+            }
+        }
+        all
     }
 
     fn new(page: &Page, mut rows: Vec<VisibleReceiver>, receivers: &Receivers, area: &[f32]) -> Self {
@@ -87,12 +97,11 @@ impl TexelReceivers {
             texels.sources.extend(rows.iter().map(|receiver| (receiver.row, seen(receiver) / all)));
             texels.offsets.push(texels.sources.len() as u32);
         }
-        (0..RINGS).for_each(|_| texels.grow(page.width as usize));
         texels
     }
 
     /// Extends the shown texels by one ring of neighbors.
-    fn grow(&mut self, width: usize) {
+    async fn grow(&mut self, width: usize) {
         let height = self.lists.len() / width.max(1);
         let neighbors = |texel: usize| {
             let (x, y) = ((texel % width) as i64, (texel / width) as i64);
@@ -103,13 +112,11 @@ impl TexelReceivers {
             })
         };
         let lists = &self.lists;
-        let grown: Vec<(usize, u32)> = (0..lists.len())
-            .into_par_iter()
-            .with_min_len(MIN_TEXELS)
-            .filter(|&texel| lists[texel] == NONE)
-            .filter_map(|texel| Some((texel, neighbors(texel).map(|near| lists[near]).find(|&list| list != NONE)?)))
-            .collect();
-        grown.into_iter().for_each(|(texel, list)| self.lists[texel] = list);
+        let grown = |texel: usize| match lists[texel] {
+            NONE => neighbors(texel).map(|near| lists[near]).find(|&list| list != NONE).unwrap_or(NONE),
+            list => list,
+        };
+        self.lists = map(lists.len(), MIN_TEXELS, grown).await;
     }
 
     /// Returns each texel with rows of its own, and these rows with their weights.
@@ -124,9 +131,9 @@ impl TexelReceivers {
         TexelTables { lists, offsets, sources, homes }
     }
 
-    /// Draws the page plus a change of irradiance in lux by row, clamped at zero. Returns true when `displayed`
-    /// changes.
-    pub fn draw(&self, baked: &[Vec3], more: &[Vec3], displayed: &mut [Vec3]) -> bool {
+    /// Draws texels of the page from `first` on, plus a change of irradiance in lux by row, clamped at zero. Returns true
+    /// when `displayed` changes.
+    pub fn draw(&self, baked: &[Vec3], more: &[Vec3], first: usize, displayed: &mut [Vec3]) -> bool {
         let changed = |own: Vec3, list: u32| {
             let home = baked[self.homes[list as usize] as usize];
             with_change(own, home, self.mean(list, more) * FRAC_1_PI)
@@ -137,7 +144,7 @@ impl TexelReceivers {
             *displayed = light;
             is_new
         };
-        let texels = displayed.par_iter_mut().zip(baked).zip(&self.lists).with_min_len(MIN_TEXELS);
+        let texels = displayed.par_iter_mut().zip(&baked[first..]).zip(&self.lists[first..]).with_min_len(MIN_TEXELS);
         texels.map(draw).reduce(|| false, |a, b| a | b)
     }
 
@@ -160,6 +167,7 @@ mod tests {
     use super::*;
     use crate::lightmap::PageSize;
     use crate::low_rank::ReceiverTexel;
+    use crate::parts::finish;
 
     fn receivers(texels: &[(u16, u16, f32)]) -> Receivers {
         Receivers {
@@ -174,26 +182,43 @@ mod tests {
         let page = Page { texels: vec![Vec3::ONE; 144], ..Page::new(PageSize { width: 12, height: 12 }) };
         let receivers = receivers(&[(2, 2, 0.75), (2, 2, 0.5), (3, 2, -1.0)]);
         let texels =
-            TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 0.5, 1.0], &[]).remove(0);
+            finish(TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 0.5, 1.0], &[])).remove(0);
         let more = [Vec3::splat(4.0), Vec3::ZERO, Vec3::splat(100.0)];
         let mut displayed = page.texels.clone();
-        assert!(texels.draw(&page.texels, &more, &mut displayed));
+        assert!(texels.draw(&page.texels, &more, 0, &mut displayed));
         let expected = Vec3::splat(1.0 + 3.0 * FRAC_1_PI);
         for (x, y) in [(2, 2), (3, 2), (6, 6), (0, 0)] {
             assert!(displayed[page.index(x, y)].abs_diff_eq(expected, 1e-6), "{x} {y}");
         }
         assert_eq!(displayed[page.index(7, 2)], Vec3::ONE, "too far away");
-        assert!(!texels.draw(&page.texels, &more, &mut displayed), "nothing new");
+        assert!(!texels.draw(&page.texels, &more, 0, &mut displayed), "nothing new");
+    }
+
+    #[test]
+    fn a_page_that_is_drawn_in_parts_shows_the_same() {
+        let size = PageSize { width: 12, height: 12 };
+        let page = Page { texels: (0..144).map(|texel| Vec3::splat(texel as f32)).collect(), ..Page::new(size) };
+        let receivers = receivers(&[(2, 2, 0.75), (8, 9, 0.5)]);
+        let pages = core::slice::from_ref(&page);
+        let texels = finish(TexelReceivers::of_pages(pages, &receivers, &[1.0, 0.5], &[])).remove(0);
+        let more = [Vec3::splat(4.0), Vec3::splat(9.0)];
+        let [mut whole, mut parts] = [page.texels.clone(), page.texels.clone()];
+        texels.draw(&page.texels, &more, 0, &mut whole);
+        for first in (0..144).step_by(50) {
+            let last = 144.min(first + 50);
+            assert!(texels.draw(&page.texels, &more, first, &mut parts[first..last]));
+        }
+        assert_eq!(parts, whole);
     }
 
     #[test]
     fn a_texel_that_nobody_sees_shows_its_stand_in() {
         let page = Page::new(PageSize { width: 2, height: 1 });
         let receivers = receivers(&[(0, 0, 1.0), (1, 0, 1.0)]);
-        let texels =
-            TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 2.0], &[(0, 1)]).remove(0);
+        let texels = finish(TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers, &[1.0, 2.0], &[(0, 1)]))
+            .remove(0);
         let mut displayed = page.texels.clone();
-        texels.draw(&page.texels, &[Vec3::splat(100.0), Vec3::ONE], &mut displayed);
+        texels.draw(&page.texels, &[Vec3::splat(100.0), Vec3::ONE], 0, &mut displayed);
         assert!(displayed.iter().all(|light| light.abs_diff_eq(Vec3::splat(FRAC_1_PI), 1e-6)), "{displayed:?}");
     }
 
@@ -209,9 +234,10 @@ mod tests {
     fn no_texel_falls_below_nothing() {
         let page = Page { texels: vec![Vec3::ONE; 4], ..Page::new(PageSize { width: 2, height: 2 }) };
         let texels =
-            TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers(&[(0, 0, 1.0)]), &[1.0], &[]).remove(0);
+            finish(TexelReceivers::of_pages(core::slice::from_ref(&page), &receivers(&[(0, 0, 1.0)]), &[1.0], &[]))
+                .remove(0);
         let mut displayed = page.texels.clone();
-        texels.draw(&page.texels, &[Vec3::new(-100.0, 0.0, 1.0)], &mut displayed);
+        texels.draw(&page.texels, &[Vec3::new(-100.0, 0.0, 1.0)], 0, &mut displayed);
         assert_eq!(displayed[0].x, 0.0);
         assert!(displayed[0].y == 1.0 && displayed[0].z > 1.0);
     }

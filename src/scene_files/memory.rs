@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::source::{Source, path_in};
 use super::{Loaded, Purpose, SceneError, SceneOptions, gltf, load_builtin, parse};
+use crate::parts::finish;
 
 /// A glTF file in memory, with the files that it refers to. It may also name a built-in scene.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +40,11 @@ impl SceneBytes {
     /// # Errors
     /// The errors of [`load`](super::load), and when the file is no glTF.
     pub fn load(&self) -> Result<Loaded, SceneError> {
+        finish(self.load_in_parts())
+    }
+
+    /// Does the same as [`load`](Self::load), with pauses.
+    pub(crate) async fn load_in_parts(&self) -> Result<Loaded, SceneError> {
         if let Some(loaded) = load_builtin(&self.name) {
             return loaded;
         }
@@ -48,7 +54,7 @@ impl SceneBytes {
             return Err(SceneError::NoGltf { file: self.name.clone() });
         }
         let source = Source::of(path).holding(Arc::clone(&self.files));
-        parse(&self.name, &source, || Ok(self.bytes.as_slice().into()), Purpose::Bake, &SceneOptions::default())
+        parse(&self.name, &source, || Ok(self.bytes.as_slice().into()), Purpose::Bake, &SceneOptions::default()).await
     }
 }
 

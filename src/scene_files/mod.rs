@@ -27,6 +27,7 @@ use std::path::Path;
 
 use crate::builtin_scenes;
 use crate::input;
+use crate::parts::{finish, pause};
 use crate::scene::{Camera, CheckedScene, Problem, Scene, check};
 #[cfg(feature = "plugin")]
 pub(crate) use gltf::Overrides;
@@ -232,7 +233,7 @@ fn load_for(name: &str, purpose: Purpose, options: &SceneOptions) -> Result<Load
         loan.keep();
         Ok(bytes.into())
     };
-    parse(name, &source, read, purpose, options)
+    finish(parse(name, &source, read, purpose, options))
 }
 
 /// Builds the scene `builtin:NAME`. `None` for other names.
@@ -244,7 +245,7 @@ fn load_builtin(name: &str) -> Option<Result<Loaded, SceneError>> {
 }
 
 /// Parses the bytes of a scene file by the extension of its name.
-fn parse<'a>(
+async fn parse<'a>(
     name: &str,
     source: &Source,
     read: impl FnOnce() -> Result<Cow<'a, [u8]>, SceneError>,
@@ -254,7 +255,10 @@ fn parse<'a>(
     let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
     let extension = extension.unwrap_or_default().to_ascii_lowercase();
     let parsed = match extension.as_str() {
-        "glb" | "gltf" => read().and_then(|bytes| gltf::read(&bytes, source, purpose, options)),
+        "glb" | "gltf" => match read() {
+            Ok(bytes) => gltf::read(&bytes, source, purpose, options).await,
+            Err(error) => Err(error),
+        },
         "obj" => read().and_then(|bytes| obj::read(&bytes, source)).map(|mut parsed| {
             options.units.unwrap_or_default().apply(&mut parsed.scene);
             parsed
@@ -269,6 +273,7 @@ fn parse<'a>(
         scale::apply(&mut parsed, factor);
     }
     let Parsed { scene, cameras, mut warnings } = parsed;
+    pause().await;
     let (scene, problems) = check::repair(scene);
     warnings.extend(problems);
     if scene.triangle_count() == 0 {

@@ -2,6 +2,8 @@
 //!
 //! The level is `assets/level.glb`, baked into `assets/level.baked`. Both are loaded from the server.
 
+#[path = "../../hall/mod.rs"]
+mod hall;
 mod page;
 
 use std::path::Path;
@@ -10,25 +12,22 @@ use bevy::asset::{AssetMetaCheck, UntypedAssetLoadFailedEvent};
 use bevy::camera::{Exposure, Hdr};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::gltf::GltfLoaderSettings;
-use bevy::light::CascadeShadowConfigBuilder;
+use bevy::log::{DEFAULT_FILTER, LogPlugin};
 use bevy::prelude::*;
+use bevy::render::renderer::RenderDevice;
 use bevy::window::WindowResolution;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::prelude::*;
 
+use hall::{Lamp, Quiet};
 use page::Switch;
 
 /// Scene file, as an asset path.
 const SCENE: &str = "level.glb";
 /// Folder of its bake, as an asset path.
 const BAKE: &str = "level.baked";
-/// Position of the file's camera `camera_hall`, and a point that it looks at, in world space.
-const EYE: Vec3 = Vec3::new(11.3, 1.75, 0.9);
-const TARGET: Vec3 = Vec3::new(4.4, 1.6, 5.6);
-/// Its vertical field of view, in degrees.
-const FOV: f32 = 62.0;
-/// Exposure of a room by day.
-const EV100: f32 = 9.0;
+/// Said where the browser cannot trace.
+const NO_LIVE_VIEW: &str = "no live view: it needs WebGPU, use that page";
 
 fn main() {
     let window = Window {
@@ -39,11 +38,27 @@ fn main() {
     // A plain file server has no `.meta` files.
     let assets = AssetPlugin { meta_check: AssetMetaCheck::Never, ..default() };
     let window = WindowPlugin { primary_window: Some(window), ..default() };
+    // The console says which work of the plugin has held up the page.
+    let log = LogPlugin { filter: format!("{DEFAULT_FILTER},bevy_radiosity=debug"), ..default() };
     App::new()
-        .add_plugins((DefaultPlugins.set(window).set(assets), RadiosityPlugins))
+        .add_plugins((DefaultPlugins.set(window).set(assets).set(log), RadiosityPlugins))
         .insert_resource(GlobalAmbientLight::NONE)
+        .init_resource::<Lamp>()
+        .init_resource::<Quiet>()
         .add_systems(Startup, spawn_level)
-        .add_systems(Update, (cast_shadows, show_lightmaps, relight, switch_lamp, trace, report_failures))
+        .add_systems(
+            Update,
+            (
+                hall::cast_shadows,
+                hall::count_quiet_frames,
+                show_lightmaps,
+                relight,
+                hall::switch_lamp,
+                trace,
+                report_failures,
+            )
+                .chain(),
+        )
         .add_observer(say_lit)
         .add_observer(|failed: On<BakedLevelFailed>| page::say(format!("no baked light: {}", failed.error)))
         .run();
@@ -55,10 +70,14 @@ fn spawn_level(mut commands: Commands, assets: Res<AssetServer>) {
         Camera3d::default(),
         Hdr,
         Tonemapping::AcesFitted,
-        Exposure { ev100: EV100 },
+        Exposure { ev100: hall::EV100 },
         Camera { clear_color: ClearColorConfig::Custom(Color::BLACK), ..default() },
-        Projection::Perspective(PerspectiveProjection { fov: FOV.to_radians(), near: 0.05, ..default() }),
-        Transform::from_translation(EYE).looking_at(TARGET, Vec3::Y),
+        Projection::Perspective(PerspectiveProjection {
+            fov: hall::VERTICAL_FOV.to_radians(),
+            near: 0.05,
+            ..default()
+        }),
+        Transform::from_translation(hall::EYE).looking_at(hall::TARGET, Vec3::Y),
     ));
     let baked = BakedLevel::new(assets.load(format!("{BAKE}/level.ron"))).with_source(SCENE);
     // Each camera of the file would draw into the page too.
@@ -69,16 +88,6 @@ fn spawn_level(mut commands: Commands, assets: Res<AssetServer>) {
     commands.spawn((WorldAssetRoot(scene), baked));
 }
 
-/// Enables the shadow map of the sun, whose highlights would pass through walls. Files do not say which lights cast
-/// shadows. WebGL2 allows one cascade, which is coarse unless it is short.
-fn cast_shadows(mut commands: Commands, mut suns: Query<(Entity, &mut DirectionalLight), Added<DirectionalLight>>) {
-    for (entity, mut sun) in &mut suns {
-        sun.shadow_maps_enabled = true;
-        let cascade = CascadeShadowConfigBuilder { num_cascades: 1, maximum_distance: 30.0, ..default() };
-        commands.entity(entity).insert(cascade.build());
-    }
-}
-
 fn show_lightmaps(mut lightmaps: ResMut<Lightmaps>) {
     let enabled = Switch::Lightmaps.is_on();
     if lightmaps.enabled != enabled {
@@ -86,41 +95,57 @@ fn show_lightmaps(mut lightmaps: ResMut<Lightmaps>) {
     }
 }
 
-fn relight(mut commands: Commands, relight: Option<ResMut<Relight>>) {
+/// Says what relighting does.
+fn relight(
+    mut commands: Commands,
+    relight: Option<ResMut<Relight>>,
+    mut lamp: ResMut<Lamp>,
+    quiet: Res<Quiet>,
+    levels: Query<&RelightStatus>,
+) {
     let enabled = Switch::Relight.is_on();
+    lamp.is_on = Switch::Lamp.is_on();
     match relight {
         None if enabled => commands.insert_resource(Relight::default()),
         Some(mut relight) if relight.enabled != enabled => relight.enabled = enabled,
         _ => {}
     }
-}
-
-/// Switches the brightest lamp.
-fn switch_lamp(mut lamps: Query<(Entity, &mut PointLight)>, mut off: Local<Option<(Entity, f32)>>) {
-    match (Switch::Lamp.is_on(), *off) {
-        (true, Some((lamp, intensity))) => {
-            if let Ok((_, mut lamp)) = lamps.get_mut(lamp) {
-                lamp.intensity = intensity;
+    if let Some(status) = levels.iter().next().filter(|_| enabled) {
+        page::say(match &status.problem {
+            Some(problem) => format!("no relighting: {problem}"),
+            None if !status.is_active => "relighting is being prepared".to_owned(),
+            None => {
+                let state = if quiet.is_at_rest(status) { "at rest" } else { "at work" };
+                format!("relighting, {} updates, {state}", status.updates)
             }
-            *off = None;
-        }
-        (false, None) => {
-            let brightest = lamps.iter_mut().max_by(|(_, one), (_, other)| one.intensity.total_cmp(&other.intensity));
-            *off = brightest.map(|(lamp, mut light)| (lamp, core::mem::take(&mut light.intensity)));
-        }
-        _ => {}
+        });
     }
 }
 
-fn trace(mut commands: Commands, cameras: Query<(Entity, Has<LiveView>, Option<&LiveViewStatus>), With<Camera3d>>) {
+/// Storage buffers that path tracing needs in a shader. WebGL2 has none.
+const STORAGE_BUFFERS: u32 = 8;
+
+fn trace(
+    mut commands: Commands,
+    cameras: Query<(Entity, Has<LiveView>, Option<&LiveViewStatus>), With<Camera3d>>,
+    device: Res<RenderDevice>,
+) {
+    let is_possible = device.limits().max_storage_buffers_per_shader_stage >= STORAGE_BUFFERS;
     for (camera, is_traced, status) in &cameras {
         match Switch::Live.is_on() {
-            true if !is_traced => _ = commands.entity(camera).insert(LiveView { render_scale: 0.5, ..default() }),
+            true if !is_traced => {
+                if !is_possible {
+                    error!("{NO_LIVE_VIEW}");
+                }
+                commands.entity(camera).insert(LiveView { render_scale: 0.5, ..default() });
+            }
             false if is_traced => _ = commands.entity(camera).remove::<LiveView>(),
             _ => {}
         }
-        if let Some(status) = status.filter(|_| is_traced) {
-            page::say(format!("path traced, {} samples", status.samples));
+        match status.filter(|_| is_traced) {
+            Some(_) if !is_possible => page::say(NO_LIVE_VIEW.to_owned()),
+            Some(status) => page::say(format!("path traced, {} samples", status.samples)),
+            None => {}
         }
     }
 }

@@ -8,6 +8,7 @@ use super::{ElementId, Elements, OpenSides, Sheet, SurfacePoint, Texel, clearanc
 use crate::geometry::{RayQuery, SurfaceId};
 use crate::lightmap::footprint::{Footprints, Fragment};
 use crate::lightmap::{Layout, Placement};
+use crate::parts::{finish, map};
 use crate::progress::{Cancelled, Monitor, PieceProgress};
 use crate::scene::Scene;
 
@@ -24,18 +25,25 @@ impl Elements {
         world: &dyn RayQuery,
         monitor: &dyn Monitor,
     ) -> Result<Self, Cancelled> {
+        finish(Self::build_in_parts(scene, layout, world, monitor))
+    }
+
+    /// Does the same as [`build`](Self::build), with pauses.
+    pub(crate) async fn build_in_parts(
+        scene: &Scene,
+        layout: &Layout,
+        world: &dyn RayQuery,
+        monitor: &dyn Monitor,
+    ) -> Result<Self, Cancelled> {
         let surfaces = PieceProgress::new(monitor, scene.surfaces.len());
-        let parts = (0..scene.surfaces.len())
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|index| {
-                monitor.check()?;
-                let surface = SurfaceId::from_index(index);
-                let part = layout.placement(surface).map(|placement| Part::build(scene, world, surface, placement));
-                surfaces.finish_piece();
-                Ok(part)
-            })
-            .collect::<Result<Vec<_>, Cancelled>>()?;
+        let part = |index| {
+            monitor.check()?;
+            let surface = SurfaceId::from_index(index);
+            let part = layout.placement(surface).map(|placement| Part::build(scene, world, surface, placement));
+            surfaces.finish_piece();
+            Ok(part)
+        };
+        let parts = map(scene.surfaces.len(), 1, part).await.into_iter().collect::<Result<Vec<_>, Cancelled>>()?;
         let mut elements = Self::default();
         for (index, part) in parts.into_iter().enumerate() {
             elements.surface_offsets.push(elements.len() as u32);
@@ -45,8 +53,8 @@ impl Elements {
         elements.surface_offsets.push(elements.len() as u32);
         monitor.check()?;
         elements.clearance = vec![0.0; elements.len()];
-        elements.clearance = clearance::find(scene, world, &elements);
-        elements.stand_ins = stand_ins::find(scene, world, &elements);
+        elements.clearance = clearance::find(scene, world, &elements).await;
+        elements.stand_ins = stand_ins::find(scene, world, &elements).await;
         Ok(elements)
     }
 

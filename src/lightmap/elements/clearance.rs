@@ -1,10 +1,10 @@
 //! Stacked surfaces, so close that rounding decides from which of them a ray starts.
 
 use glam::Vec2;
-use rayon::prelude::*;
 
 use super::{ElementId, Elements, SurfacePoint};
 use crate::geometry::{Ray, RayQuery};
+use crate::parts::map;
 use crate::scene::Scene;
 
 /// Sample points of an element: the centers of the quarters of the unit square.
@@ -19,12 +19,12 @@ const MAX_LAYERS: u32 = 8;
 const PARALLEL: f32 = 0.966;
 
 /// Returns the height of the topmost layer on each element, in meters.
-pub(super) fn find(scene: &Scene, world: &dyn RayQuery, elements: &Elements) -> Vec<f32> {
+pub(super) async fn find(scene: &Scene, world: &dyn RayQuery, elements: &Elements) -> Vec<f32> {
     let highest = |index| {
         let sampler = elements.sampler(scene, ElementId::from_index(index));
         POINTS.into_iter().map(|at| highest_layer(scene, world, &sampler.sample(at))).fold(0.0, f32::max)
     };
-    (0..elements.len()).into_par_iter().with_min_len(256).map(highest).collect()
+    map(elements.len(), 256, highest).await
 }
 
 fn highest_layer(scene: &Scene, world: &dyn RayQuery, point: &SurfacePoint) -> f32 {

@@ -7,13 +7,13 @@
 use std::sync::OnceLock;
 
 use glam::Vec2;
-use rayon::prelude::*;
 
 use super::contacts::{HEIGHT, PARALLEL};
 use super::{ElementId, Elements};
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::OwenSobol;
 use crate::geometry::{Hit, Ray, RayQuery, SurfaceId};
+use crate::parts::map;
 use crate::scene::{Scene, Sides};
 
 /// Number of test rays from an element toward the space below the world.
@@ -26,6 +26,8 @@ const BELOW: f32 = 0.15;
 const ABOVE: f32 = 0.03;
 /// Maximum length of chains of stand-ins, as in a corner where two sheets meet.
 const LONGEST_CHAIN: usize = 4;
+/// Minimum number of texels per thread.
+const MIN_TEXELS: usize = 64;
 /// Offsets of adjacent texels, the nearest first.
 const AROUND: [[i32; 2]; 8] = [[0, -1], [-1, 0], [1, 0], [0, 1], [-1, -1], [1, -1], [-1, 1], [1, 1]];
 
@@ -37,9 +39,23 @@ const NONE: u32 = u32::MAX;
 /// A neighbor hides an element if a sheet separates both and only the neighbor is in front of the sheet. For a
 /// single-sided sheet the front is known. For a double-sided sheet, it is the side from which the space below the world
 /// is not visible. Neighbors lie in one texel or in adjacent texels.
-pub(super) fn find(scene: &Scene, world: &dyn RayQuery, elements: &Elements) -> Vec<(u32, u32)> {
-    let of_surface = |index| Neighborhood::new(scene, world, elements, SurfaceId::from_index(index)).hidden();
-    let direct: Vec<(u32, u32)> = (0..scene.surfaces.len()).into_par_iter().flat_map_iter(of_surface).collect();
+pub(super) async fn find(scene: &Scene, world: &dyn RayQuery, elements: &Elements) -> Vec<(u32, u32)> {
+    let of_surface = |index| Neighborhood::new(scene, world, elements, SurfaceId::from_index(index));
+    let surfaces = map(scene.surfaces.len(), 1, of_surface).await;
+    let texels_of = |(index, surface): (usize, &Neighborhood)| (0..surface.texels.len()).map(move |at| (index, at));
+    let texels: Vec<(usize, usize)> = surfaces.iter().enumerate().flat_map(texels_of).collect();
+    let is_crossed = |index: usize| surfaces[texels[index].0].is_crossed(texels[index].1);
+    let is_crossed = map(texels.len(), MIN_TEXELS, is_crossed).await;
+    let mut firsts = vec![0];
+    firsts.extend(surfaces.iter().scan(0, |first, surface| {
+        *first += surface.texels.len();
+        Some(*first)
+    }));
+    let hidden = |index: usize| {
+        let (surface, at) = texels[index];
+        surfaces[surface].hidden(at, &is_crossed[firsts[surface]..])
+    };
+    let direct = map(texels.len(), MIN_TEXELS, hidden).await.concat();
     let next = |element: u32| Some(direct[direct.binary_search_by_key(&element, |pair| pair.0).ok()?].1);
     let last = |first: u32| (0..LONGEST_CHAIN).fold(first, |element, _| next(element).unwrap_or(element));
     direct.iter().map(|&(hidden, stand_in)| (hidden, last(stand_in))).filter(|pair| pair.0 != pair.1).collect()
@@ -90,15 +106,13 @@ impl<'a> Neighborhood<'a> {
         Self { scene, world, elements, start: range.start, texels, corner, size, grids, fall }
     }
 
-    fn hidden(&self) -> Vec<(u32, u32)> {
-        let is_crossed: Vec<bool> = (0..self.texels.len()).into_par_iter().map(|at| self.is_crossed(at)).collect();
-        let is_near = |at: &usize| is_crossed[*at] || self.around(*at).any(|beside| is_crossed[beside]);
-        let near = (0..self.texels.len()).into_par_iter().filter(is_near);
-        near.flat_map_iter(|at| {
-            let Texel { first, end } = self.texels[at];
-            (first..end).filter_map(move |element| Some((element as u32, self.stand_in(at, element)? as u32)))
-        })
-        .collect()
+    /// Returns the hidden elements of a texel with their stand-ins. `is_crossed` tells it of the surface's texels.
+    fn hidden(&self, at: usize, is_crossed: &[bool]) -> Vec<(u32, u32)> {
+        if !(is_crossed[at] || self.around(at).any(|beside| is_crossed[beside])) {
+            return Vec::new();
+        }
+        let Texel { first, end } = self.texels[at];
+        (first..end).filter_map(|element| Some((element as u32, self.stand_in(at, element)? as u32))).collect()
     }
 
     /// Returns true if geometry divides the texel, or separates it from the next one to the right or below.

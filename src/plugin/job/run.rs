@@ -169,7 +169,7 @@ impl Solving {
         let warnings = world.warnings.clone();
         let (watch, previews) = (Arc::new(Watch::default()), Arc::new(Previews::new(bake.preview)));
         let observer = PreviewingWatch { watch: Arc::clone(&watch), previews: Arc::clone(&previews) };
-        let task = Task::start("bake", threads, move || solve::solve(&bake, world, &observer))
+        let task = Task::start("bake", threads, move || async move { solve::solve(&bake, world, &observer) })
             .map_err(BakeFailure::Threads)?;
         Ok(Self { task, watch, previews, new_bake, warnings })
     }

@@ -12,6 +12,7 @@ use crate::clock;
 use crate::lightmap::files::{LevelError, LevelMesh, LevelSurface};
 use crate::lightmap::{PageFormat, Voxels};
 use crate::plugin::assets::ReadLevel;
+use crate::plugin::background::pause;
 use crate::plugin::state::{PageValidity, TexelValidity};
 use crate::plugin::write_back::{PagePixels, uv_rect};
 use crate::radiosity::Content;
@@ -42,19 +43,24 @@ pub struct Place {
 }
 
 /// Decodes the files of a level.
-pub fn decode(read: Arc<ReadLevel>) -> Result<Files, LevelError> {
+pub async fn decode(read: Arc<ReadLevel>) -> Result<Files, LevelError> {
     let started = clock::now();
     let ReadLevel { level, bytes, .. } = &*read;
-    let pages = (0..level.pages.len())
-        .into_par_iter()
-        .map(|page| {
-            let data = level.read_texture(bytes, page)?;
-            let (width, height) = (level.pages[page].width, level.pages[page].height);
-            Ok(PagePixels { width, height, format: PageFormat::SharedExponent, data })
-        })
-        .collect::<Result<_, LevelError>>()?;
-    let validity = decode_validity(&read)?;
+    let pages = of_pages(level.pages.len(), |page| {
+        let data = level.read_texture(bytes, page)?;
+        let (width, height) = (level.pages[page].width, level.pages[page].height);
+        Ok(PagePixels { width, height, format: PageFormat::SharedExponent, data })
+    })
+    .await?;
+    let validity = of_pages(level.pages.len(), |page| {
+        let texels = level.read_validity(bytes, page)?;
+        Ok(texels.map(|texels| Arc::new(PageValidity::new(level.pages[page].size(), texels))))
+    })
+    .await?;
+    // Of all pages, or of none.
+    let validity = TexelValidity(validity.into_iter().collect::<Option<_>>().unwrap_or_default());
     let meshes = level.read_meshes(bytes)?;
+    pause().await;
     let place = |surface: &LevelSurface| {
         let page = surface.page as usize;
         let uv_rect = uv_rect(surface.rectangle, level.pages[page].size());
@@ -62,6 +68,7 @@ pub fn decode(read: Arc<ReadLevel>) -> Result<Files, LevelError> {
         Place { mesh: surface.mesh as usize, page, uv_rect, to_world }
     };
     let surfaces = level.surfaces.iter().map(|surface| (surface.key.clone(), place(surface))).collect();
+    pause().await;
     let volume = level.read_volume(bytes)?.map(Arc::new);
     // A later version may have written other settings. The level is shown with the defaults then.
     let settings: BakeSettings = serde_json::from_value(level.settings.clone()).unwrap_or_default();
@@ -70,12 +77,16 @@ pub fn decode(read: Arc<ReadLevel>) -> Result<Files, LevelError> {
     Ok(Files { pages, validity, meshes, surfaces, volume, content, read, seconds })
 }
 
-/// Decodes the validity of a level's texels: of all pages, or of none.
-fn decode_validity(ReadLevel { level, bytes, .. }: &ReadLevel) -> Result<TexelValidity, LevelError> {
-    let pages = (0..level.pages.len()).into_par_iter().map(|page| {
-        let texels = level.read_validity(bytes, page)?;
-        Ok(texels.map(|texels| Arc::new(PageValidity::new(level.pages[page].size(), texels))))
-    });
-    let pages: Option<Vec<_>> = pages.collect::<Result<Vec<_>, LevelError>>()?.into_iter().collect();
-    Ok(TexelValidity(pages.unwrap_or_default()))
+/// Decodes all pages, as many at once as there are threads.
+async fn of_pages<T: Send>(
+    pages: usize,
+    decode: impl Fn(usize) -> Result<T, LevelError> + Sync,
+) -> Result<Vec<T>, LevelError> {
+    let mut all = Vec::with_capacity(pages);
+    for first in (0..pages).step_by(rayon::current_num_threads().max(1)) {
+        let last = pages.min(first + rayon::current_num_threads().max(1));
+        all.extend((first..last).into_par_iter().map(&decode).collect::<Result<Vec<_>, _>>()?);
+        pause().await;
+    }
+    Ok(all)
 }

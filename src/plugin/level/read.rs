@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use bevy::asset::{AssetLoadError, AssetLoadFailedEvent, LoadState};
 use bevy::prelude::*;
+use bevy::render::renderer::RenderDevice;
 
 use super::files::{Files, decode};
-use crate::lightmap::files::LevelError;
+use crate::lightmap::PageSize;
+use crate::lightmap::files::{LevelError, LevelPage};
 use crate::plugin::assets::{BakedLevelAsset, ReadLevel, reason};
 use crate::plugin::background::{Fault, RadiosityThreads, Task};
 use crate::plugin::components::BakedLevel;
@@ -36,6 +38,19 @@ pub enum BakedLevelError {
          `AssetPlugin::unapproved_path_mode` that allows other paths"
     )]
     NoAsset,
+    /// A page exceeds the largest texture of the graphics device.
+    #[error(
+        "the level has a page of {width} x {height} texels, and this graphics device shows at most {limit} in a row: bake \
+         it with fewer texels per meter, or with a smaller `page_size`"
+    )]
+    TooLarge {
+        /// Size of the page, in texels.
+        width: u32,
+        /// See `width`.
+        height: u32,
+        /// Largest edge of a texture, in texels.
+        limit: u32,
+    },
     /// The system could not start the threads.
     #[error("the level could not start its threads: {0}")]
     Threads(String),
@@ -90,7 +105,9 @@ pub fn follow_assets(
     assets: Res<Assets<BakedLevelAsset>>,
     server: Res<AssetServer>,
     threads: Res<RadiosityThreads>,
+    device: Option<Res<RenderDevice>>,
 ) {
+    let limit = device.map_or(u32::MAX, |device| device.limits().max_texture_dimension_2d);
     for (entity, baked, mut outcome) in &mut levels {
         let now = match (server.load_state(&baked.level), assets.get(&baked.level)) {
             (LoadState::Failed(error), _) => Outcome::Failed(error),
@@ -107,13 +124,24 @@ pub fn follow_assets(
             Outcome::Failed(error) => fail(&mut commands, entity, Arc::clone(error).into()),
             Outcome::Loaded(read) => {
                 let read = Arc::clone(read);
-                match Task::start("baked level", *threads, move || decode(read)) {
+                let task = check_sizes(read.level.pages.iter().map(LevelPage::size), limit).and_then(|()| {
+                    Task::start("baked level", *threads, move || decode(read)).map_err(BakedLevelError::Threads)
+                });
+                match task {
                     Ok(task) => _ = commands.entity(entity).insert(Decoding(task)),
-                    Err(reason) => fail(&mut commands, entity, BakedLevelError::Threads(reason)),
+                    Err(error) => fail(&mut commands, entity, error),
                 }
             }
         }
         *outcome = now;
+    }
+}
+
+/// Returns an error for a page that exceeds the largest edge of a texture.
+fn check_sizes(mut pages: impl Iterator<Item = PageSize>, limit: u32) -> Result<(), BakedLevelError> {
+    match pages.find(|page| page.width.max(page.height) > limit) {
+        Some(PageSize { width, height }) => Err(BakedLevelError::TooLarge { width, height, limit }),
+        None => Ok(()),
     }
 }
 
@@ -134,4 +162,20 @@ pub fn fail(commands: &mut Commands, entity: Entity, error: BakedLevelError) {
         error!("{error}");
     }
     commands.trigger(BakedLevelFailed { entity, error: Arc::new(error) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_no_texture_holds_is_refused_in_one_sentence() {
+        let pages = || [(2048, 2048), (2048, 4096)].map(|(width, height)| PageSize { width, height }).into_iter();
+        assert!(check_sizes(pages(), 4096).is_ok());
+        assert_eq!(
+            check_sizes(pages(), 2048).unwrap_err().to_string(),
+            "the level has a page of 2048 x 4096 texels, and this graphics device shows at most 2048 in a row: bake it with \
+             fewer texels per meter, or with a smaller `page_size`"
+        );
+    }
 }

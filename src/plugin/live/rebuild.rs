@@ -267,7 +267,7 @@ impl Building {
             }
         };
         let copy = read.clone();
-        let build = move || build(copy, trees, device);
+        let build = move || async move { build(copy, trees, device) };
         let task = Task::start("live scene", threads, build)?;
         Ok(Self { task, read, movers, report })
     }

@@ -228,13 +228,15 @@ impl DoorState {
 
 impl DoorWorker {
     fn start(level: RelightInput, threads: RadiosityThreads) -> Result<Worker<Wanted, Opened>, String> {
-        let make = move || Self { doors: Doors::new(level.clone(), &Unmonitored), level, warned: HashSet::new() };
+        let make = move || async move {
+            Self { doors: Doors::new(level.clone(), &Unmonitored), level, warned: HashSet::new() }
+        };
         Worker::start("relight doors", threads, make, Self::open)
     }
 
-    fn open(&mut self, Wanted { doors: wanted, paints }: Wanted) -> Opened {
+    async fn open(mut self, Wanted { doors: wanted, paints }: Wanted) -> (Self, Opened) {
         let started = clock::now();
-        let Self { level, doors, warned } = self;
+        let Self { level, doors, warned } = &mut self;
         let mut warnings = Vec::new();
         let placed = match doors {
             Err(error) => Err(error.to_string()),
@@ -253,6 +255,6 @@ impl DoorWorker {
                 doors.place(&wanted, &Unmonitored).map_err(|error| error.to_string())
             }
         };
-        Opened { placed, warnings, time: started.elapsed() }
+        (self, Opened { placed, warnings, time: started.elapsed() })
     }
 }

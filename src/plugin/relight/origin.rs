@@ -14,6 +14,7 @@ use crate::lightmap::files::{LevelError, LevelFiles};
 use crate::lightmap::{Layout, PageFormat, Rectangle};
 use crate::low_rank::{Precomputed, PrecomputedError};
 use crate::plugin::assets::{ReadLevel, RelightFiles, SceneFile, load_scene, reason};
+use crate::plugin::background::pause;
 use crate::plugin::components::BakedLevel;
 use crate::plugin::state::RelightLevel;
 use crate::plugin::write_back::uv_rect;
@@ -132,7 +133,7 @@ fn loaded<'a, A: Asset>(
 
 impl LevelSource {
     /// Decodes the files and builds the BVH of the scene.
-    pub fn read(self) -> Result<RelightLevel, OriginError> {
+    pub async fn read(self) -> Result<RelightLevel, OriginError> {
         let Self { shown, files, scene } = self;
         let ReadLevel { path, level, bytes, .. } = &*files;
         if !level.is_same_bake(&shown.level) {
@@ -140,25 +141,34 @@ impl LevelSource {
         }
         let missing = || OriginError::Missing(path.clone());
         let relight = level.relight.as_ref().ok_or_else(missing)?;
-        let scene = scene.load()?.scene;
+        let scene = scene.load_in_parts().await?.scene;
+        pause().await;
         let precomputed = level.read_relight(bytes)?.ok_or_else(missing)?;
         let precomputed = Precomputed::from_bytes(&precomputed, hash(&scene).0)
             .map_err(|source| OriginError::Precomputed { path: bytes.path(&relight.file), source })?;
-        let pages: Vec<_> =
-            (0..level.pages.len()).map(|page| level.read_page(bytes, page)).collect::<Result<_, _>>()?;
+        pause().await;
+        let mut pages = Vec::with_capacity(level.pages.len());
+        for page in 0..level.pages.len() {
+            pages.push(level.read_page(bytes, page)?);
+            pause().await;
+        }
         let layout = level.layout(bytes, &scene)?;
+        pause().await;
         let places = places(&layout);
         let settings: BakeSettings = serde_json::from_value(level.settings.clone()).unwrap_or_default();
         let world = Arc::new(Tree::build(Arc::clone(scene.shared()), Preset::fast()));
+        pause().await;
         let pages = (pages, settings.solver.content);
-        let level = relight::RelightInput::new(
+        let level = relight::RelightInput::new_in_parts(
             scene.shared().clone(),
             world,
             &layout,
             Arc::new(precomputed),
             pages,
             &Unmonitored,
-        )?;
+        )
+        .await?;
+        level.prepare_texel_mapping().await;
         Ok(RelightLevel {
             level,
             format: PageFormat::SharedExponent,

@@ -123,7 +123,7 @@ impl RelightStatus {
         let door_state = DoorState::new(&level, threads);
         let transport_warning = warning_of(&level);
         let RelightLevel { level, format, error, .. } = level;
-        match Worker::start("relight", threads, move || Drawer::new(level, format), Drawer::work) {
+        match Worker::start("relight", threads, move || Drawer::make(level, format), Drawer::work) {
             Ok(worker) => {
                 *self = Self { is_active: true, transport_error: error, transport_warning, ..default() };
                 Stage::Relighting(Box::new(Relighting::new(worker, surfaces, door_state, format)))

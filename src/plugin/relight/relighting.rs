@@ -25,7 +25,7 @@ const LONGEST_FRAME: f32 = 0.1;
 const LONGEST_BUDGET: f32 = 1.0;
 
 /// Rays of one step of work, which takes some milliseconds.
-const STEP_RAYS: u32 = 10_000;
+const STEP_RAYS: u32 = if cfg!(target_arch = "wasm32") { 2_000 } else { 10_000 };
 
 /// Level that is being relit.
 pub struct Relighting {

@@ -6,15 +6,18 @@ use std::time::Duration;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::clock;
 use crate::gpu::{Gpu, GpuPages};
 use crate::lightmap::PageFormat;
 use crate::lightmap::files::rgb9e5;
+use crate::plugin::background::WorkClock;
 use crate::plugin::write_back::half_floats;
 use crate::relight::{LiveLight, LivePanel, PlacedOccluder, RelightInput, Relighter, Update, UpdateSettings};
 
 /// Texels per parallel chunk.
 const TEXELS: usize = 4096;
+
+/// Texels that are drawn without a pause, which takes some milliseconds.
+const PART: usize = 1 << 17;
 
 /// Maximum time that one long step takes from later updates, in seconds.
 const MAX_DEBT_SECONDS: f32 = 0.25;
@@ -60,51 +63,83 @@ pub struct Drawer {
 }
 
 impl Drawer {
-    pub fn new(level: RelightInput, format: PageFormat) -> Self {
+    pub async fn make(level: RelightInput, format: PageFormat) -> Self {
         Self { relighter: Relighter::new(level), format, seconds_left: 0.0, graphics: None, refused: None }
     }
 
     /// Updates lights, doors and colors, and draws the pages.
-    pub fn work(&mut self, job: Job) -> Done {
-        let started = clock::now();
+    pub async fn work(mut self, job: Job) -> (Self, Done) {
+        let mut clock = WorkClock::start();
         let Job { placed, lights, settings, time, is_enabled, gpu } = job;
         let is_another_level = placed.is_some();
         if let Some(placed) = placed {
             self.relighter.set_level(placed);
+            clock.pause().await;
         }
         self.relighter.set_enabled(is_enabled);
         let warnings = lights.map(|(lights, panels)| self.relighter.set_lights(&lights, &panels)).unwrap_or_default();
         let seconds_left = self.seconds_left + time.as_secs_f32();
-        let began = clock::now();
-        let update = self.relighter.advance_while(&settings, || began.elapsed().as_secs_f32() < seconds_left);
+        clock.pause().await;
+        let began = clock.elapsed();
+        let mut update = Update::default();
+        loop {
+            let works = (clock.elapsed() - began).as_secs_f32() < seconds_left;
+            self.relighter.step(&settings, works, &mut update);
+            clock.pause().await;
+            if !works || (update.waiting == 0 && !update.is_refining) {
+                break;
+            }
+        }
+        let update = self.relighter.show(&settings, update);
         // Only debts last: time is not saved up while there is nothing to do.
         let has_work = update.waiting > 0 || update.is_refining;
-        let debt = (seconds_left - began.elapsed().as_secs_f32()).clamp(-MAX_DEBT_SECONDS, 0.0);
+        let debt = (seconds_left - (clock.elapsed() - began).as_secs_f32()).clamp(-MAX_DEBT_SECONDS, 0.0);
         self.seconds_left = if has_work { debt } else { 0.0 };
+        clock.pause().await;
         let is_lost = self.switch(gpu.as_ref(), is_another_level);
         let is_drawn = update.is_new || is_lost;
         let mut pages = Vec::new();
         match &self.graphics {
             Some(graphics) if is_drawn => graphics.draw(&self.relighter.difference()),
-            None if is_drawn => {
-                let different = self.relighter.draw();
-                let all = (0..self.relighter.level().pages.len()).collect();
-                let different = if is_lost { all } else { different };
-                let packed = |page: usize| (page, packed(self.relighter.page(page), self.format));
-                pages.extend(different.into_iter().map(packed));
-            }
+            None if is_drawn => pages = self.draw(is_lost, &mut clock).await,
             _ => {}
         }
-        Done {
+        let done = Done {
             pages,
             is_drawn_there: is_drawn && self.graphics.is_some(),
             on_graphics: self.graphics.clone(),
             refusal: self.refused.as_ref().map(|(_, reason)| reason.clone()),
             moved: self.relighter.moved(),
             warnings,
-            time: started.elapsed(),
+            time: clock.elapsed(),
             update,
+        };
+        (self, done)
+    }
+
+    /// Draws the pages on the CPU. Returns those that have changed, or all, in the format of their images.
+    async fn draw(&mut self, are_all_wanted: bool, clock: &mut WorkClock) -> Vec<(usize, Vec<u8>)> {
+        let change = self.relighter.change();
+        clock.pause().await;
+        let mut pages = Vec::new();
+        for page in 0..self.relighter.level().pages.len() {
+            let texels = self.relighter.page(page).len();
+            let parts = || (0..texels).step_by(PART).map(|first| first..texels.min(first + PART));
+            let mut is_wanted = are_all_wanted;
+            for part in parts() {
+                is_wanted |= self.relighter.draw_part(page, part, &change);
+                clock.pause().await;
+            }
+            if is_wanted {
+                let mut data = Vec::new();
+                for part in parts() {
+                    data.append(&mut packed(&self.relighter.page(page)[part], self.format));
+                    clock.pause().await;
+                }
+                pages.push((page, data));
+            }
         }
+        pages
     }
 
     /// Switches the drawing device. Returns true if the pages of the previous GPU are lost.

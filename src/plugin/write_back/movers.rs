@@ -21,8 +21,13 @@ use crate::plugin::ticks::any_changed;
 const MIN_CHANGE: f32 = 0.004;
 
 /// Light of the volume that a mover's material emits, as irradiance / pi in cd/m2.
-#[derive(Component, Clone, Copy)]
-pub struct MoverLight(Vec3);
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub struct MoverLight {
+    /// On the side that the camera sees.
+    near: Vec3,
+    /// On the other side, from where it comes through.
+    far: Vec3,
+}
 
 type IsMover = (With<Mesh3d>, Without<Baked>);
 
@@ -68,14 +73,15 @@ impl ShownVolumes<'_, '_> {
     }
 
     /// Returns the light of a mover. `None` outside of volumes.
-    fn light_of(&self, mover: &GlobalTransform, bounds: &Aabb, camera: Vec3) -> Option<Vec3> {
+    fn light_of(&self, mover: &GlobalTransform, bounds: &Aabb, camera: Vec3) -> Option<MoverLight> {
         let volumes = self.shown.enabled.then_some(&self.volumes)?;
         volumes.iter().find_map(|(volume, place)| {
             let to_bake = volume.world_to_bake(place);
             let bounds = geometry::Aabb { min: bounds.min().into(), max: bounds.max().into() };
             let bounds = bounds.transformed(&(to_bake * mover.affine()));
-            let direction = to_bake.transform_point3(camera) - bounds.center();
-            seen_from(volume.voxels(), bounds, direction.normalize_or_zero())
+            let direction = (to_bake.transform_point3(camera) - bounds.center()).normalize_or_zero();
+            let seen = |direction: Vec3| seen_from(volume.voxels(), bounds, direction);
+            Some(MoverLight { near: seen(direction)?, far: seen(-direction)? })
         })
     }
 }
@@ -104,13 +110,15 @@ fn seen_from(voxels: &Voxels, mover: geometry::Aabb, direction: Vec3) -> Option<
         .sum()
 }
 
-/// Returns a material that emits the light which it reflects, or `None` if it cannot.
-fn lit(material: &StandardMaterial, light: Vec3) -> Option<StandardMaterial> {
+/// Returns a material that emits the light which it reflects and lets through, or `None` if it cannot.
+fn lit(material: &StandardMaterial, light: MoverLight) -> Option<StandardMaterial> {
     if material.unlit || material.emissive.to_vec3() != Vec3::ZERO {
         return None;
     }
     let metallic = if material.metallic_roughness_texture.is_some() { 0.0 } else { material.metallic };
-    let diffuse = (1.0 - metallic) * (1.0 - material.specular_transmission) * (1.0 - material.diffuse_transmission);
+    let through = material.diffuse_transmission;
+    let diffuse = (1.0 - metallic) * (1.0 - material.specular_transmission);
+    let light = light.near * (1.0 - through) + light.far * through;
     let emissive = material.base_color.to_linear().to_vec3() * diffuse * light;
     Some(StandardMaterial {
         emissive: LinearRgba::from_vec3(emissive),
@@ -141,11 +149,11 @@ pub fn light_movers(
     for (entity, material, place, bounds, before) in &movers {
         let original = material.original();
         let light = shown_volumes.light_of(place, bounds, camera);
-        let is_same = |light: Vec3| before.is_some_and(|&MoverLight(old)| is_near(old, light));
+        let is_same = |light: MoverLight| before.is_some_and(|&before| light.is_like(before));
         if light.is_some_and(is_same) && material.stand_in().is_some() && !modified.contains(&original.id()) {
             continue;
         }
-        let copy = light.and_then(|light| Some((MoverLight(light), lit(materials.get(original)?, light)?)));
+        let copy = light.and_then(|light| Some((light, lit(materials.get(original)?, light)?)));
         match (copy, material.stand_in()) {
             (Some((light, copy)), Some(stand_in)) => {
                 // The copy lives as long as the component that names it.
@@ -166,9 +174,12 @@ pub fn light_movers(
     }
 }
 
-/// Returns true if two values of light look alike.
-fn is_near(a: Vec3, b: Vec3) -> bool {
-    a.abs_diff_eq(b, MIN_CHANGE * a.max_element().max(b.max_element()))
+impl MoverLight {
+    /// Returns true if both look alike.
+    fn is_like(self, other: Self) -> bool {
+        let is_near = |a: Vec3, b: Vec3| a.abs_diff_eq(b, MIN_CHANGE * a.max_element().max(b.max_element()));
+        is_near(self.near, other.near) && is_near(self.far, other.far)
+    }
 }
 
 #[cfg(test)]
@@ -201,10 +212,32 @@ mod tests {
     #[test]
     fn a_lit_material_emits_the_part_of_the_light_that_it_reflects() {
         let gray = StandardMaterial { base_color: Color::linear_rgb(0.5, 0.2, 0.1), metallic: 0.5, ..default() };
-        let lit = |material: &StandardMaterial| lit(material, Vec3::splat(100.0));
+        let light = MoverLight { near: Vec3::splat(100.0), far: Vec3::splat(1000.0) };
+        let lit = |material: &StandardMaterial| lit(material, light);
         assert!(lit(&gray).unwrap().emissive.to_vec3().abs_diff_eq(Vec3::new(25.0, 10.0, 5.0), 1e-4));
         let lamp = StandardMaterial { emissive: LinearRgba::RED, ..default() };
         assert!(lit(&lamp).is_none());
         assert!(lit(&StandardMaterial { unlit: true, ..default() }).is_none());
+    }
+
+    #[test]
+    fn a_lampshade_emits_what_it_lets_through_from_its_other_side() {
+        let light = MoverLight { near: Vec3::splat(100.0), far: Vec3::splat(1000.0) };
+        let base_color = Color::linear_rgb(0.5, 0.2, 0.1);
+        let shade = StandardMaterial { base_color, diffuse_transmission: 0.3, ..default() };
+        // 70 % of the light on the near side, and 30 % of that on the far side.
+        let emitted = lit(&shade, light).unwrap().emissive.to_vec3();
+        assert!(emitted.abs_diff_eq(Vec3::new(0.5, 0.2, 0.1) * 370.0, 1e-3), "{emitted}");
+        // Clear glass does neither.
+        let glass = StandardMaterial { specular_transmission: 1.0, ..shade };
+        assert_eq!(lit(&glass, light).unwrap().emissive.to_vec3(), Vec3::ZERO);
+    }
+
+    #[test]
+    fn light_on_either_side_is_news() {
+        let light = MoverLight { near: Vec3::ONE, far: Vec3::ONE };
+        assert!(light.is_like(MoverLight { near: Vec3::splat(1.003), ..light }));
+        assert!(!light.is_like(MoverLight { near: Vec3::splat(1.01), ..light }));
+        assert!(!light.is_like(MoverLight { far: Vec3::splat(1.01), ..light }));
     }
 }

@@ -23,8 +23,9 @@ pub enum MoverLighting {
     /// The plugin samples the volume around each mover, and exchanges its material for a copy that emits this
     /// light. The default in browsers.
     ///
-    /// All sides of a mover are equally bright: the light is the mean over the side that faces the first camera. Metal by a
-    /// texture counts as diffuse. Materials that emit light themselves and unlit ones stay as they are.
+    /// All sides of a mover are equally bright: the light is the mean over the side that faces the first camera, and over
+    /// the other side for what `diffuse_transmission` lets through, which Bevy's volumes leave out. Metal by a texture
+    /// counts as diffuse. Materials that emit light themselves and unlit ones stay as they are.
     Material,
 }
 

@@ -24,7 +24,7 @@ const DEFAULT_CUTOFF: f32 = 0.5;
 const DIFFUSE_TRANSMISSION: &str = "KHR_materials_diffuse_transmission";
 
 /// Adds all materials of the document, in its order, and their textures.
-pub fn read(document: &Document, source: &Source, purpose: Purpose, parsed: &mut Parsed) {
+pub async fn read(document: &Document, source: &Source, purpose: Purpose, parsed: &mut Parsed) {
     let mut wanted = Wanted::of(document);
     let materials: Vec<(Material, [Option<usize>; TEXTURE_SLOTS])> = document
         .root
@@ -37,7 +37,7 @@ pub fn read(document: &Document, source: &Source, purpose: Purpose, parsed: &mut
         })
         .collect();
 
-    let ids = textures::load(&wanted, document, source, &mut parsed.scene.textures);
+    let ids = textures::load(&wanted, document, source, &mut parsed.scene.textures).await;
     for (mut material, requests) in materials {
         let name = material.name.clone();
         // A material may use the same texture for several properties.

@@ -35,15 +35,24 @@ use gltf::json::Index;
 use super::source::Source;
 use super::units::{self, Units};
 use super::{Parsed, Purpose, SceneError, SceneOptions};
+use crate::parts::pause;
 use crate::scene::key;
 
 /// Parses the bytes of a `.gltf` or `.glb` file.
-pub fn read(bytes: &[u8], source: &Source, purpose: Purpose, options: &SceneOptions) -> Result<Parsed, SceneError> {
+pub async fn read(
+    bytes: &[u8],
+    source: &Source,
+    purpose: Purpose,
+    options: &SceneOptions,
+) -> Result<Parsed, SceneError> {
     let mut parsed = Parsed::default();
     let document = container::open(bytes, source, options.default_metallic, &mut parsed.warnings)?;
     extensions::report(&document.root, source, purpose, &mut parsed.warnings)?;
-    materials::read(&document, source, purpose, &mut parsed);
+    pause().await;
+    materials::read(&document, source, purpose, &mut parsed).await;
+    pause().await;
     nodes::read(&document, purpose, options, &mut parsed);
+    pause().await;
     coordinates::forget_unread(&mut parsed.scene);
     let declared = document.extras.iter().find_map(|extras| Units::of_extras(extras, &mut parsed.warnings));
     match options.units.or(declared) {

@@ -14,6 +14,7 @@ mod mended;
 mod movers;
 mod seen;
 
+use crate::parts::finish;
 use crate::scene::{LightKind, Material, Projection, Role, Sides, UvChannel, Wrap, check};
 use crate::scene_files::SceneError;
 
@@ -128,12 +129,12 @@ fn png(left: [u8; 3], right: [u8; 3]) -> Vec<u8> {
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<Parsed, SceneError> {
-    read(bytes, &Source::of(Path::new("room.glb")), Purpose::Picture, &SceneOptions::default())
+    finish(read(bytes, &Source::of(Path::new("room.glb")), Purpose::Picture, &SceneOptions::default()))
 }
 
 /// Reads an asset for a bake.
 fn read_for_bake(asset: &Asset) -> Parsed {
-    read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default()).unwrap()
+    finish(read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default())).unwrap()
 }
 
 fn sentences(parsed: &Parsed) -> String {
@@ -416,7 +417,8 @@ fn bakes_read_what_panes_let_through_and_clearcoat() {
     let textured = json!({"transmissionFactor": 0.5, "transmissionTexture": {"index": 0}});
     let asset = coated_pane(textured, json!({"thicknessFactor": 0.1}));
     let parsed =
-        read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default()).unwrap();
+        finish(read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &SceneOptions::default()))
+            .unwrap();
     let pane = &parsed.scene.materials[0];
     assert_eq!(
         (parsed.scene.textures.len(), pane.clearcoat_texture.is_some(), sentences(&parsed).as_str()),
@@ -444,7 +446,7 @@ fn normal_maps_are_read_as_numbers_and_only_for_pictures() {
     assert_eq!((normals.channel, scene.materials[0].normal_scale), (UvChannel::Uv1, 0.5));
     assert!(matches!(scene.texture(normals.texture).texels, crate::scene::Texels::Linear8(_)));
     let source = Source::of(Path::new("room.glb"));
-    let baked = read(&asset.glb(), &source, Purpose::Bake, &SceneOptions::default()).unwrap().scene;
+    let baked = finish(read(&asset.glb(), &source, Purpose::Bake, &SceneOptions::default())).unwrap().scene;
     assert_eq!((baked.materials[0].normal_texture, baked.textures.len()), (None, 0));
 }
 
@@ -474,7 +476,7 @@ fn a_view_beyond_the_length_that_its_buffer_claims_is_read_as_far_as_the_file_go
     let asset = Asset::quad().with("/buffers/0", json!({"byteLength": 8, "uri": "room.bin"}));
     std::fs::write(folder.path().join("room.bin"), &asset.binary).unwrap();
     let source = Source::of(&folder.path().join("room.glb"));
-    let parsed = read(&asset.glb(), &source, Purpose::Bake, &SceneOptions::default()).unwrap();
+    let parsed = finish(read(&asset.glb(), &source, Purpose::Bake, &SceneOptions::default())).unwrap();
     assert_eq!(parsed.scene.triangle_count(), 2);
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use gltf::json::texture::{Info, Texture as JsonTexture, WrappingMode};
 use gltf::json::validation::Checked;
 use gltf::json::{Image, Root};
-use rayon::prelude::*;
 use serde_json::Value;
 
 use super::accessors::Accessors;
@@ -14,6 +13,7 @@ use super::container::Document;
 use super::lookup;
 use super::specular_glossiness::{self, Conversion};
 use crate::input;
+use crate::parts::map;
 use crate::scene::key;
 use crate::scene::{Texture, TextureId, Wrap};
 use crate::scene_files::decoder_memory;
@@ -127,14 +127,14 @@ impl<'a> Wanted<'a> {
 }
 
 /// Decodes all wanted textures and adds them to the scene. Returns the result of each wish.
-pub fn load(
-    wanted: &Wanted,
+pub async fn load(
+    wanted: &Wanted<'_>,
     document: &Document,
     source: &Source,
     textures: &mut Vec<Arc<Texture>>,
 ) -> Vec<Result<TextureId, MissingImage>> {
     let decoded: Vec<Result<Arc<Texture>, MissingImage>> =
-        decode_all(&wanted.images, document, source).into_iter().map(|texture| texture.map(Arc::new)).collect();
+        decode_all(&wanted.images, document, source).await.into_iter().map(|texture| texture.map(Arc::new)).collect();
     let mut add = |texture| {
         textures.push(texture);
         TextureId::from_index(textures.len() - 1)
@@ -183,10 +183,11 @@ fn wrap(root: &Root, texture: &JsonTexture) -> [Wrap; 2] {
 
 /// Decodes all textures, as many at a time as the memory allows. Sizes are counted first and in order, so that the
 /// textures that do not fit are independent of the number of threads.
-fn decode_all(wanted: &[ImageKey], document: &Document, source: &Source) -> Vec<Result<Texture, MissingImage>> {
-    let accessors = Accessors::new(document);
-    let images: Vec<Result<SourceImage, MissingImage>> =
-        wanted.iter().map(|key| SourceImage::find(key, document, source, &accessors)).collect();
+async fn decode_all(wanted: &[ImageKey], document: &Document, source: &Source) -> Vec<Result<Texture, MissingImage>> {
+    let images: Vec<Result<SourceImage, MissingImage>> = {
+        let accessors = Accessors::new(document);
+        wanted.iter().map(|key| SourceImage::find(key, document, source, &accessors)).collect()
+    };
     let room = source.budget.left();
     let meanwhile = |source_image: &Result<SourceImage, MissingImage>| {
         source_image.as_ref().map_or(0, |source_image| source_image.meanwhile)
@@ -205,12 +206,11 @@ fn decode_all(wanted: &[ImageKey], document: &Document, source: &Source) -> Vec<
         };
         let together = rest.iter().take_while(fits).count().max(1);
         // Decoding is the slowest part of loading. The order of the textures does not depend on the threads.
-        let accessors_of = || Accessors::new(document);
-        let decode = |accessors: &mut Accessors, source_image: &Result<SourceImage, MissingImage>| match source_image {
-            Ok(source_image) => source_image.decode(source, accessors),
+        let decode = |index: usize| match &rest[index] {
+            Ok(source_image) => source_image.decode(source, &Accessors::new(document)),
             Err(missing) => Err(missing.clone()),
         };
-        decoded.par_extend(rest[..together].par_iter().map_init(accessors_of, decode));
+        decoded.extend(map(together, 1, decode).await);
         rest = &rest[together..];
     }
     decoded

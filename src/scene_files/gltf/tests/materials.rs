@@ -4,7 +4,7 @@ use super::*;
 use crate::scene_files::Units;
 
 fn with_options(asset: &Asset, options: SceneOptions) -> Parsed {
-    read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &options).unwrap()
+    finish(read(&asset.glb(), &Source::of(Path::new("room.glb")), Purpose::Bake, &options)).unwrap()
 }
 
 #[test]

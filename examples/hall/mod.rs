@@ -1,0 +1,80 @@
+//! Shared code of examples with the baked `assets/level.glb`, in a native app and in a browser: its camera, its shadow
+//! map and its brightest lamp. So their pictures can be compared.
+
+use bevy::light::CascadeShadowConfigBuilder;
+use bevy::prelude::*;
+use bevy_radiosity::prelude::*;
+
+/// Position of the file's camera `camera_hall`, and a point that it looks at, in world space.
+pub const EYE: Vec3 = Vec3::new(11.3, 1.75, 0.9);
+pub const TARGET: Vec3 = Vec3::new(4.4, 1.6, 5.6);
+/// Its vertical field of view, in degrees.
+pub const VERTICAL_FOV: f32 = 62.0;
+/// Exposure of a room by day.
+pub const EV100: f32 = 9.0;
+
+/// Frames without an update after which relighting is at rest.
+const QUIET_FRAMES: u32 = 3;
+
+/// Enables the shadow map of the sun, whose highlights would pass through walls. Files do not say which lights cast
+/// shadows. WebGL2 allows one cascade, which is coarse unless it is short.
+pub fn cast_shadows(mut commands: Commands, mut suns: Query<(Entity, &mut DirectionalLight), Added<DirectionalLight>>) {
+    for (entity, mut sun) in &mut suns {
+        sun.shadow_maps_enabled = true;
+        let cascade = CascadeShadowConfigBuilder { num_cascades: 1, maximum_distance: 30.0, ..default() };
+        commands.entity(entity).insert(cascade.build());
+    }
+}
+
+/// Brightest lamp of the level, which can be switched.
+#[derive(Resource)]
+pub struct Lamp {
+    pub is_on: bool,
+    /// The lamp and its intensity, while it is off.
+    off: Option<(Entity, f32)>,
+}
+
+impl Default for Lamp {
+    fn default() -> Self {
+        Self { is_on: true, off: None }
+    }
+}
+
+/// Switches the lamp.
+pub fn switch_lamp(mut lamp: ResMut<Lamp>, mut lights: Query<(Entity, &mut PointLight)>) {
+    match (lamp.is_on, lamp.off) {
+        (true, Some((entity, intensity))) => {
+            if let Ok((_, mut light)) = lights.get_mut(entity) {
+                light.intensity = intensity;
+            }
+            lamp.off = None;
+        }
+        (false, None) => {
+            let brightest = lights.iter_mut().max_by(|(_, one), (_, other)| one.intensity.total_cmp(&other.intensity));
+            lamp.off = brightest.map(|(entity, mut light)| (entity, core::mem::take(&mut light.intensity)));
+        }
+        _ => {}
+    }
+}
+
+/// Frames since the last update of relighting.
+#[derive(Resource, Default)]
+pub struct Quiet {
+    updates: u64,
+    frames: u32,
+}
+
+/// Counts frames without an update.
+pub fn count_quiet_frames(mut quiet: ResMut<Quiet>, levels: Query<&RelightStatus>) {
+    let updates = levels.iter().map(|status| status.updates).sum();
+    let frames = if updates == quiet.updates { quiet.frames.saturating_add(1) } else { 0 };
+    *quiet = Quiet { updates, frames };
+}
+
+impl Quiet {
+    /// Returns true when lightmaps show all changes of lights.
+    pub fn is_at_rest(&self, status: &RelightStatus) -> bool {
+        let is_done = status.waiting == 0 && !status.is_refining;
+        self.frames >= QUIET_FRAMES && status.is_active && status.updates > 0 && is_done
+    }
+}
