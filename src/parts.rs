@@ -58,13 +58,13 @@ pub fn finish<F: Future>(work: F) -> F::Output {
     }
 }
 
-/// Returns the values of a function for `0..count`: by all threads, at least `min_len` values each, or with pauses where
-/// there are no threads.
-pub async fn map<T: Send>(count: usize, min_len: usize, of: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
+/// Returns the values of a function for `0..count`: by all threads, `piece` values at a time, or with pauses where there
+/// are no threads.
+pub async fn map<T: Send>(count: usize, piece: usize, of: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
     if IS_ALONE {
         return in_parts(count, of).await;
     }
-    (0..count).into_par_iter().with_min_len(min_len).map(of).collect()
+    (0..count).into_par_iter().with_min_len(piece).with_max_len(piece).map(of).collect()
 }
 
 async fn in_parts<T>(count: usize, of: impl Fn(usize) -> T) -> Vec<T> {

@@ -40,6 +40,9 @@ const STIFFNESS: f32 = 0.01;
 /// Mean squared change up to which smoothing is assumed to remove only noise, in variances of the noise.
 const TOLERATED: f32 = 1.5;
 
+/// Number of rows that a thread takes at a time.
+const ROWS: usize = 64;
+
 /// Minimum distance, in meters.
 const NEAREST: f32 = 1e-3;
 
@@ -65,7 +68,7 @@ impl Smoothing {
         let around = Around::new(receivers);
         pause().await;
         let fitted = |row| views.fitted(row, around.of(row).filter_map(|other| views.weighed(row, other)));
-        let lists: Vec<Vec<(u32, f32)>> = map(transport.elements(), 1, fitted).await;
+        let lists: Vec<Vec<(u32, f32)>> = map(transport.elements(), ROWS, fitted).await;
         Self { offsets: offsets(lists.iter().map(Vec::len)), neighbors: lists.concat() }
     }
 
@@ -160,8 +163,8 @@ impl<'a> Views<'a> {
         };
         // The variance of a form factor found by n rays is about the form factor divided by n.
         let noise = |row: usize| hits.share(row) * transport.views.row(row).map(|(_, seen)| seen).sum::<f32>();
-        let nearness = map(transport.elements(), 1, near).await;
-        Self { transport, receivers, nearness, noise: map(transport.elements(), 1, noise).await }
+        let nearness = map(transport.elements(), ROWS, near).await;
+        Self { transport, receivers, nearness, noise: map(transport.elements(), ROWS, noise).await }
     }
 
     /// Returns a neighbor with its weight, or `None` if the weight is negligible.

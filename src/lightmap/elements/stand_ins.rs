@@ -26,8 +26,8 @@ const BELOW: f32 = 0.15;
 const ABOVE: f32 = 0.03;
 /// Maximum length of chains of stand-ins, as in a corner where two sheets meet.
 const LONGEST_CHAIN: usize = 4;
-/// Minimum number of texels per thread.
-const MIN_TEXELS: usize = 64;
+/// Number of texels that a thread takes at a time.
+const TEXELS: usize = 64;
 /// Offsets of adjacent texels, the nearest first.
 const AROUND: [[i32; 2]; 8] = [[0, -1], [-1, 0], [1, 0], [0, 1], [-1, -1], [1, -1], [-1, 1], [1, 1]];
 
@@ -45,7 +45,7 @@ pub(super) async fn find(scene: &Scene, world: &dyn RayQuery, elements: &Element
     let texels_of = |(index, surface): (usize, &Neighborhood)| (0..surface.texels.len()).map(move |at| (index, at));
     let texels: Vec<(usize, usize)> = surfaces.iter().enumerate().flat_map(texels_of).collect();
     let is_crossed = |index: usize| surfaces[texels[index].0].is_crossed(texels[index].1);
-    let is_crossed = map(texels.len(), MIN_TEXELS, is_crossed).await;
+    let is_crossed = map(texels.len(), TEXELS, is_crossed).await;
     let mut firsts = vec![0];
     firsts.extend(surfaces.iter().scan(0, |first, surface| {
         *first += surface.texels.len();
@@ -55,7 +55,7 @@ pub(super) async fn find(scene: &Scene, world: &dyn RayQuery, elements: &Element
         let (surface, at) = texels[index];
         surfaces[surface].hidden(at, &is_crossed[firsts[surface]..])
     };
-    let direct = map(texels.len(), MIN_TEXELS, hidden).await.concat();
+    let direct = map(texels.len(), TEXELS, hidden).await.concat();
     let next = |element: u32| Some(direct[direct.binary_search_by_key(&element, |pair| pair.0).ok()?].1);
     let last = |first: u32| (0..LONGEST_CHAIN).fold(first, |element, _| next(element).unwrap_or(element));
     direct.iter().map(|&(hidden, stand_in)| (hidden, last(stand_in))).filter(|pair| pair.0 != pair.1).collect()
