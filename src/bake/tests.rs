@@ -431,7 +431,7 @@ fn a_threshold_and_a_least_area_decide_the_number_of_coherent_patches_up_to_the_
             relight_coherence: Some(Coherence { max_difference, min_area }),
             ..BakeSettings::default()
         };
-        settings.layout.texels_per_meter = 4.0;
+        settings.layout.texels_per_meter = 6.0;
         settings.solver.error = 0.2;
         let report = run_on(&Device::Cpu, cornell_box(), &settings, &Unobserved).unwrap().report;
         let is_limited = report.warnings.iter().any(|warning| warning.contains("--relight-threshold"));
