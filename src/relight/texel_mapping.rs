@@ -26,6 +26,7 @@ impl RelightInput {
     }
 
     /// Builds the mapping with pauses, unless it exists.
+    #[cfg(feature = "plugin")]
     pub(crate) async fn prepare_texel_mapping(&self) {
         if self.texel_mapping.0.get().is_none() {
             let mapping = Arc::new(TexelMapping::new(self).await);
