@@ -21,6 +21,9 @@ pub enum Fragments {
 /// Part of the first fragments in adaptive mode, for workers of unknown speed: this divisor times the workers.
 const FIRST_DIVISOR: u32 = 32;
 
+/// Time below which fragments are not divided further in adaptive mode, in seconds. A message takes a tenth of it.
+const MIN_SECONDS: f64 = 0.002;
+
 /// Fragment that workers compute.
 #[derive(Clone, Debug)]
 struct Issued {
@@ -113,7 +116,8 @@ impl Queue {
         Some(chosen.units.clone())
     }
 
-    /// Returns half of the worker's share of the pending units. A small first fragment measures its speed.
+    /// Returns half of the worker's share of the pending units, or what takes [`MIN_SECONDS`]. A small first fragment
+    /// measures its speed.
     fn adaptive_length(&self, worker: Rank) -> u32 {
         let speed = |progress: &WorkerProgress| {
             (progress.units > 0 && progress.seconds > 0.0).then(|| f64::from(progress.units) / progress.seconds)
@@ -126,7 +130,8 @@ impl Queue {
         let known: Vec<f64> = self.progress.iter().filter_map(speed).collect();
         let mean = known.iter().sum::<f64>() / known.len() as f64;
         let share = own / (mean * f64::from(workers));
-        ((f64::from(pending) * share / 2.0) as u32).clamp(1, pending)
+        let min = ((own * MIN_SECONDS) as u32).clamp(1, pending);
+        ((f64::from(pending) * share / 2.0) as u32).clamp(min, pending)
     }
 
     /// Records that a worker has finished a fragment after so many seconds. Returns true for the first one, whose result
@@ -213,6 +218,21 @@ mod tests {
             while queue.next(FIRST).is_some() {}
             assert_eq!(queue.fragments(), expected, "{units} units, {workers} workers");
         }
+    }
+
+    #[test]
+    fn adaptive_fragments_take_two_milliseconds_at_least() {
+        let mut queue = Queue::new(6400, 2, Fragments::Adaptive, false);
+        // A unit takes 2^-17 seconds, so 262 of them take two milliseconds.
+        let mut lengths = Vec::new();
+        while let Some(units) = queue.next(FIRST) {
+            lengths.push(units.len());
+            assert!(queue.finish(FIRST, &units, units.len() as f64 / 131072.0));
+        }
+        // A first one of a 64th, quarters of what is left for one of two workers, then 262 units each, and the rest.
+        assert_eq!(lengths[..3], [100, 1575, 1181]);
+        assert!(lengths[1..lengths.len() - 1].iter().all(|&length| length >= 262), "{lengths:?}");
+        assert_eq!(lengths.iter().sum::<usize>(), 6400);
     }
 
     #[test]
