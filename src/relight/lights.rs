@@ -7,10 +7,13 @@ use glam::Vec3;
 use crate::geometry::SurfaceId;
 use crate::lights::OneLight;
 use crate::low_rank::BakedLightId;
-use crate::scene::{Light, LightKind, Material, MaterialId, Scene, Sky};
+use crate::scene::{Light, LightKind, Material, MaterialId, Scene, Sky, encode_srgb};
 
 /// Relative tolerance for matching a light to its baked state. It covers rounding by files and transforms.
 const ROUNDING: f32 = 1e-3;
+
+/// Range that Bevy's glTF loader gives a light without one, in meters.
+const RANGE_BY_LOADER: f32 = 20.0;
 
 /// Current state of a light that is not a surface.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +62,24 @@ impl Emitter {
         Self { shape: Shape::Panel(panel.surface), strength: panel.emission }
     }
 
+    /// Returns the light of a file that Bevy's glTF loader spawns as this light: it takes the linear color for an sRGB one,
+    /// and a light without range gets 20 m. `baked` tells whether the file has a range. The largest channel of the color
+    /// counts as one.
+    pub fn in_file(&self, baked: &Self) -> Self {
+        let mut file = *self;
+        let largest = self.strength.max_element();
+        if largest > 0.0 && largest.is_finite() {
+            file.strength = (self.strength / largest).to_array().map(encode_srgb).into();
+            file.strength *= largest;
+        }
+        if let (Some(range), Some(f32::INFINITY)) = (file.shape.range_mut(), { *baked }.shape.range_mut().copied())
+            && *range == RANGE_BY_LOADER
+        {
+            *range = f32::INFINITY;
+        }
+        file
+    }
+
     /// Returns true when both lights are equal up to rounding.
     pub fn is_nearly(&self, other: &Self) -> bool {
         let is_near = |a: f32, b: f32| a == b || (a - b).abs() <= ROUNDING * (1.0 + a.abs().max(b.abs()));
@@ -86,6 +107,13 @@ impl Emitter {
 }
 
 impl Shape {
+    fn range_mut(&mut self) -> Option<&mut f32> {
+        match self {
+            Self::Lamp(LightKind::Point { range, .. } | LightKind::Spot { range, .. }) => Some(range),
+            Self::Lamp(_) | Self::Panel(_) => None,
+        }
+    }
+
     /// Returns the sampler of its light. `lit` is the baked scene with unit emission; see [`lit`].
     pub fn sampler<'a>(&self, lit: &'a Scene) -> Option<OneLight<'a>> {
         match self {

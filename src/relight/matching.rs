@@ -51,7 +51,7 @@ impl Matching {
             let now = Emitter::lamp(light.kind);
             let known = tracked.iter().position(|tracked| tracked.entity == Some(*id));
             match known.or_else(|| adopt(tracked, *id, &light.name, &now)) {
-                Some(index) => is_new |= tracked[index].set(now, *is_excluded),
+                Some(index) => is_new |= tracked[index].follow(now, *is_excluded),
                 None if *is_excluded => {}
                 None => {
                     tracked.push(TrackedLight::added(&light.name, Some(*id), now));
@@ -103,17 +103,57 @@ impl Matching {
 
 /// Binds a light seen for the first time to the baked light that matches. Returns its index.
 ///
-/// A light with nearly the same parameters matches, by name if there are several. Otherwise a light of the same kind
+/// A light with nearly the same parameters matches, by name if there are several, as the file has them or as Bevy's glTF
+/// loader spawns them. Otherwise a light of the same kind
 /// and name matches, if it is the only one.
 fn adopt(lights: &mut [TrackedLight], id: u64, name: &str, now: &Emitter) -> Option<usize> {
     let free = || {
         let free = lights.iter().enumerate().filter(|(_, light)| light.entity.is_none());
         free.filter_map(|(index, light)| Some((index, plain(&light.name) == plain(name), light.baked_emitter()?)))
     };
-    let same = || free().filter(|(.., baked)| baked.is_nearly(now));
+    let same = || free().filter(|(.., baked)| baked.is_nearly(now) || baked.is_nearly(&now.in_file(baked)));
     let named = || free().filter(|(_, has_name, baked)| *has_name && baked.is_alike(now));
     let found = same().find(|(_, has_name, _)| *has_name).or_else(|| same().next());
     let (index, ..) = found.or_else(|| named().next().filter(|_| named().count() == 1))?;
     lights[index].adopt(id, now);
     Some(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::relight::tracked_light::LightState;
+    use crate::scene::{Light, LightKind};
+
+    fn lamp(intensity: Vec3, range: f32) -> LightKind {
+        LightKind::Point { position: Vec3::Y, intensity, radius: 0.0, range }
+    }
+
+    /// Returns the strength of the tracked light after a light was seen in each state, and true if it differs from the bake.
+    fn seen(states: &[LightKind]) -> (Vec3, bool) {
+        let file = Light { name: "lamp".to_owned(), kind: lamp(100.0 * Vec3::new(1.0, 0.5, 0.25), f32::INFINITY) };
+        let scene = Scene { lights: vec![file], ..Scene::default() };
+        let (mut matching, mut tracked) = Matching::new(&scene);
+        for &kind in states {
+            let live = LiveLight { id: 1, light: Light { name: "lamp".to_owned(), kind }, is_excluded: false };
+            matching.set(&mut tracked, &[live], &[], &scene);
+        }
+        assert_eq!((tracked.len(), tracked[0].state), (1, LightState::Baked));
+        (tracked[0].current().strength, tracked[0].baked_emitter() != Some(tracked[0].current()))
+    }
+
+    #[test]
+    fn a_light_as_bevys_gltf_loader_spawns_it_is_the_one_of_the_file() {
+        // `Color::srgb(1.0, 0.5, 0.25)` is (1, 0.2140, 0.0509) in linear colors.
+        let loaded = |factor: f32| lamp(factor * 100.0 * Vec3::new(1.0, 0.214_041, 0.050_876), 20.0);
+        let file = 100.0 * Vec3::new(1.0, 0.5, 0.25);
+        assert_eq!(seen(&[loaded(1.0)]), (file, false));
+        let (dimmed, differs) = seen(&[loaded(1.0), loaded(0.5)]);
+        assert!(differs && dimmed.abs_diff_eq(0.5 * file, 0.01), "{dimmed}");
+        assert_eq!(seen(&[loaded(1.0), loaded(0.0), loaded(1.0)]), (file, false));
+        assert_eq!(seen(&[loaded(0.0), loaded(1.0)]), (file, false), "also one that was off at first");
+        assert_eq!(seen(&[lamp(file, f32::INFINITY)]), (file, false), "so is the light as the file has it");
+        let (white, differs) = seen(&[loaded(1.0), lamp(Vec3::splat(100.0), 20.0)]);
+        assert!(differs && white.abs_diff_eq(Vec3::splat(100.0), 0.01), "{white}");
+    }
 }

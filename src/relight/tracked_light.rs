@@ -54,6 +54,8 @@ pub struct TrackedLight {
     awaited: Option<Shape>,
     /// State at the latest update.
     pub state: LightState,
+    /// True for a light of a file that Bevy's glTF loader has spawned; see [`Emitter::in_file`].
+    is_by_loader: bool,
     /// Number of the update that last traced it.
     last_traced: u64,
     /// True when it has its own cache entry for the refined result.
@@ -77,6 +79,7 @@ impl TrackedLight {
             responses: [None, None],
             awaited: None,
             state: LightState::Baked,
+            is_by_loader: false,
             last_traced: 0,
             keeps_own: false,
         }
@@ -86,6 +89,11 @@ impl TrackedLight {
         self.baked.as_ref().map(|baked| &baked.emitter)
     }
 
+    #[cfg(test)]
+    pub fn current(&self) -> &Emitter {
+        &self.current
+    }
+
     /// Binds it to a light of the game. A state that differs from the baked one by rounding only counts as baked.
     pub fn adopt(&mut self, id: u64, now: &Emitter) {
         self.entity = Some(id);
@@ -93,6 +101,21 @@ impl TrackedLight {
             baked.emitter = *now;
             self.responses[ResponseKind::Baked as usize].iter_mut().for_each(|response| response.shape = now.shape);
         }
+    }
+
+    /// Takes the state of its light in the game. Returns true when that changes its emitter.
+    pub fn follow(&mut self, now: Emitter, is_excluded: bool) -> bool {
+        let Some(&baked) = self.baked_emitter() else { return self.set(now, is_excluded) };
+        let in_file = now.in_file(&baked);
+        let is_as_loaded = baked.is_nearly(&in_file);
+        let is_baked = is_as_loaded || baked.is_nearly(&now);
+        self.is_by_loader |= is_as_loaded && !baked.is_nearly(&now);
+        let now = match self.is_by_loader {
+            _ if is_baked => baked,
+            true => in_file,
+            false => now,
+        };
+        self.set(now, is_excluded)
     }
 
     /// Sets its current emitter, unless it is excluded. Returns true when that changes.

@@ -62,7 +62,7 @@ pub use surface::{LightmapPlace, Role, Sides, Surface};
 #[cfg(feature = "gpu")]
 pub(crate) use texture::linear_of_srgb;
 pub use texture::{Texels, Texture, Wrap};
-pub(crate) use texture::{decode_srgb, nearest_srgb};
+pub(crate) use texture::{decode_srgb, encode_srgb, nearest_srgb};
 pub use texture_ref::{TextureRef, UvChannel, UvSets};
 
 define_id! {

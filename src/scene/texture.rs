@@ -145,6 +145,12 @@ pub(crate) fn linear_of_srgb() -> &'static [f32; 256] {
     &TABLE
 }
 
+/// Converts a channel from linear to sRGB (IEC 61966-2-1). Both range from 0 to 1.
+pub(crate) fn encode_srgb(linear: f32) -> f32 {
+    let power = libm::pow(f64::from(linear), 1.0 / 2.4) as f32;
+    if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * power - 0.055 }
+}
+
 /// Converts a channel from sRGB to linear (IEC 61966-2-1). Both range from 0 to 1.
 pub(crate) fn decode_srgb(encoded: f64) -> f64 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { libm::pow((encoded + 0.055) / 1.055, 2.4) }

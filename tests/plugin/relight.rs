@@ -234,6 +234,41 @@ fn colors_of_a_level_of_files_are_followed_to_black_and_back() {
     assert!(page_of(&app, lit) == baked, "black leaves no trace");
 }
 
+/// Nodes of a floor of 4 m and a lamp.
+const FLOOR: &str = r#"[
+    {"name": "floor", "mesh": 0, "scale": [4, 1, 4]},
+    {"name": "lamp", "translation": [0, 2, 0], "extensions": {"KHR_lights_punctual": {"light": 0}}}
+]"#;
+
+/// Bevy's loader takes the linear color of a light for an sRGB one, and gives a light without range 20 m.
+#[test]
+fn a_colored_lamp_that_bevy_loads_is_as_baked_and_dims_without_rays() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("level.gltf");
+    let orange = r#""type": "point", "color": [1, 0.5, 0.25]"#;
+    let content = file_of_squares("[0, 1]", FLOOR, 100).replace(r#""type": "point""#, orange);
+    std::fs::write(&file, content).unwrap();
+    let level = bevy_radiosity::scene_files::load(&file.to_string_lossy()).unwrap().scene;
+    let settings = relightable(Content::Full).settings;
+    let baked = bake::run(level, &settings, &Unobserved).unwrap().write(&folder.path().join("baked"));
+    assert!(baked.is_ok());
+    let mut app = create_world_app();
+    app.insert_resource(at_once());
+    crate::files::spawn_file(&mut app, file.to_str().unwrap());
+    let level = baked_level(&app, folder.path().join("baked")).with_source(file.clone());
+    app.world_mut().spawn(level);
+    tick_app_until_lit(&mut app);
+    let floor = app.world_mut().query_filtered::<Entity, With<Lightmap>>().iter(app.world()).next().unwrap();
+    let before = page_of(&app, floor);
+    settle(&mut app, 0);
+    assert!(page_of(&app, floor) == before && status(&app).rays == 0, "{:?}", status(&app));
+    let lit = sum_of_reds(&before.1);
+    let lamp = app.world_mut().query_filtered::<Entity, With<PointLight>>().iter(app.world()).next().unwrap();
+    change(&mut app, |app| app.world_mut().get_mut::<PointLight>(lamp).unwrap().intensity *= 0.5);
+    let half = sum_of_reds(&page_of(&app, floor).1);
+    assert!((half / lit - 0.5).abs() < 0.005 && status(&app).rays == 0, "{half} of {lit}");
+}
+
 #[test]
 fn a_panel_that_dims_in_its_place_is_exact_in_the_next_update_at_one_frame_a_second() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ mod tony;
 
 use glam::{Mat3, Vec3};
 
-use crate::scene::luminance;
+use crate::scene::{encode_srgb, luminance};
 
 /// Tone mapping operator, equal to Bevy's operator of that name, without color grading.
 ///
@@ -80,9 +80,7 @@ fn somewhat_boring(light: Vec3) -> Vec3 {
 
 /// Encodes linear colors in [0, 1] as sRGB bytes.
 pub fn to_srgb8(linear: Vec3) -> [u8; 3] {
-    let power = |value: f32| libm::pow(f64::from(value), 1.0 / 2.4) as f32;
-    let encode = |value: f32| if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * power(value) - 0.055 };
-    linear.to_array().map(|value| (encode(value.clamp(0.0, 1.0)) * 255.0).round() as u8)
+    linear.to_array().map(|value| (encode_srgb(value.clamp(0.0, 1.0)) * 255.0).round() as u8)
 }
 
 #[cfg(test)]
