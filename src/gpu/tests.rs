@@ -70,6 +70,8 @@ fn rays_meet_the_same_triangles_as_on_the_cpu_however_little_a_thread_remembers(
 
 #[test]
 fn walks_that_never_end_are_counted_for_rays_and_for_pictures() {
+    let limit = format!("const STEP_LIMIT: u32 = {MAX_DEVICE_STEPS}u;");
+    assert!(Shader::Rays(Stack::Short, Trees::Static).source().contains(&limit));
     let Some(gpu) = test_device() else { return };
     let scene = cornell();
     let mut trees = GpuTree::build(&scene, &Preset::narrow());

@@ -14,8 +14,7 @@ use std::time::Duration;
 use bevy::prelude::*;
 
 use crate::clock::{self, Instant};
-pub use crate::parts::pause;
-use crate::parts::{self, IS_ALONE, finish};
+use crate::parts::{self, IS_ALONE, finish, pause};
 
 /// Time of one slice of a job, where jobs run on the main thread. A part that has begun is finished after that.
 const SLICE: Duration = Duration::from_millis(12);

@@ -63,38 +63,43 @@ impl Emitter {
     }
 
     /// Returns the light of a file that Bevy's glTF loader spawns as this light: it takes the linear color for an sRGB one,
-    /// and a light without range gets 20 m. `baked` tells whether the file has a range. The largest channel of the color
-    /// counts as one.
+    /// and a lamp without range gets 20 m. `baked` tells whether the file has a range. The largest channel of the color
+    /// counts as one. A panel stays as it is.
     pub fn in_file(&self, baked: &Self) -> Self {
         let mut file = *self;
+        let Shape::Lamp(kind) = &mut file.shape else { return file };
+        let is_endless = match baked.shape {
+            Shape::Lamp(LightKind::Point { range, .. } | LightKind::Spot { range, .. }) => range == f32::INFINITY,
+            Shape::Lamp(_) | Shape::Panel(_) => false,
+        };
+        if let LightKind::Point { range, .. } | LightKind::Spot { range, .. } = kind
+            && *range == RANGE_BY_LOADER
+            && is_endless
+        {
+            *range = f32::INFINITY;
+        }
         let largest = self.strength.max_element();
         if largest > 0.0 && largest.is_finite() {
             file.strength = (self.strength / largest).to_array().map(encode_srgb).into();
             file.strength *= largest;
-        }
-        if let (Some(range), Some(f32::INFINITY)) = (file.shape.range_mut(), { *baked }.shape.range_mut().copied())
-            && *range == RANGE_BY_LOADER
-        {
-            *range = f32::INFINITY;
         }
         file
     }
 
     /// Returns true when both lights are equal up to rounding.
     pub fn is_nearly(&self, other: &Self) -> bool {
-        let is_near = |a: f32, b: f32| a == b || (a - b).abs() <= ROUNDING * (1.0 + a.abs().max(b.abs()));
-        let strengths = self.strength.to_array().into_iter().zip(other.strength.to_array());
+        self.snapped_to(other) == *other
+    }
+
+    /// Returns this light with the shape and the strength of another one, where only rounding tells them apart.
+    pub fn snapped_to(&self, other: &Self) -> Self {
         // A strength is compared relative to its own largest channel.
         let scale = self.strength.abs().max_element().max(other.strength.abs().max_element());
-        let mut are_alike = strengths.into_iter().all(|(a, b)| (a - b).abs() <= ROUNDING * scale);
-        match (self.shape, other.shape) {
-            (Shape::Lamp(a), Shape::Lamp(b)) => match (numbers(&a), numbers(&b)) {
-                ((a, of_a), (b, of_b)) if a == b => are_alike &= of_a.into_iter().zip(of_b).all(|(a, b)| is_near(a, b)),
-                _ => return false,
-            },
-            (a, b) => are_alike &= a == b,
+        let is_as_strong = self.strength.abs_diff_eq(other.strength, ROUNDING * scale);
+        Self {
+            shape: if self.shape.is_nearly(&other.shape) { other.shape } else { self.shape },
+            strength: if is_as_strong { other.strength } else { self.strength },
         }
-        are_alike
     }
 
     /// Returns true when both are lamps of one kind.
@@ -107,10 +112,14 @@ impl Emitter {
 }
 
 impl Shape {
-    fn range_mut(&mut self) -> Option<&mut f32> {
-        match self {
-            Self::Lamp(LightKind::Point { range, .. } | LightKind::Spot { range, .. }) => Some(range),
-            Self::Lamp(_) | Self::Panel(_) => None,
+    fn is_nearly(&self, other: &Self) -> bool {
+        let is_near = |(a, b): (f32, f32)| a == b || (a - b).abs() <= ROUNDING * (1.0 + a.abs().max(b.abs()));
+        match (self, other) {
+            (Self::Lamp(a), Self::Lamp(b)) => {
+                let ((kind, of_a), (other, of_b)) = (numbers(a), numbers(b));
+                kind == other && of_a.into_iter().zip(of_b).all(is_near)
+            }
+            (a, b) => a == b,
         }
     }
 

@@ -70,9 +70,7 @@ impl Matching {
                 continue;
             }
             let now = Emitter::panel(*panel);
-            let light = self.panel_light(tracked, panel.surface, name);
-            let baked = light.baked_emitter().copied().filter(|baked| baked.is_nearly(&now));
-            is_new |= light.set(baked.unwrap_or(now), false);
+            is_new |= self.panel_light(tracked, panel.surface, name).follow(now, false);
         }
         (is_new, warnings)
     }
@@ -104,8 +102,7 @@ impl Matching {
 /// Binds a light seen for the first time to the baked light that matches. Returns its index.
 ///
 /// A light with nearly the same parameters matches, by name if there are several, as the file has them or as Bevy's glTF
-/// loader spawns them. Otherwise a light of the same kind
-/// and name matches, if it is the only one.
+/// loader spawns them. Otherwise a light of the same kind and name matches, if it is the only one.
 fn adopt(lights: &mut [TrackedLight], id: u64, name: &str, now: &Emitter) -> Option<usize> {
     let free = || {
         let free = lights.iter().enumerate().filter(|(_, light)| light.entity.is_none());
@@ -115,7 +112,7 @@ fn adopt(lights: &mut [TrackedLight], id: u64, name: &str, now: &Emitter) -> Opt
     let named = || free().filter(|(_, has_name, baked)| *has_name && baked.is_alike(now));
     let found = same().find(|(_, has_name, _)| *has_name).or_else(|| same().next());
     let (index, ..) = found.or_else(|| named().next().filter(|_| named().count() == 1))?;
-    lights[index].adopt(id, now);
+    lights[index].entity = Some(id);
     Some(index)
 }
 
@@ -140,6 +137,26 @@ mod tests {
         }
         assert_eq!((tracked.len(), tracked[0].state), (1, LightState::Baked));
         (tracked[0].current().strength, tracked[0].baked_emitter() != Some(tracked[0].current()))
+    }
+
+    #[test]
+    fn a_light_that_dims_has_not_moved_by_rounding() {
+        let file = 100.0 * Vec3::new(1.0, 0.5, 0.25);
+        let scene = Scene {
+            lights: vec![Light { name: "lamp".to_owned(), kind: lamp(file, f32::INFINITY) }],
+            ..Scene::default()
+        };
+        let loaded = 100.0 * Vec3::new(1.0, 0.214_041, 0.050_876);
+        for (strength, range) in [(file, f32::INFINITY), (loaded, 20.0)] {
+            let (mut matching, mut tracked) = Matching::new(&scene);
+            for factor in [1.0, 0.5] {
+                let position = Vec3::Y * 1.000_01;
+                let kind = LightKind::Point { position, intensity: factor * strength, radius: 0.0, range };
+                let live = LiveLight { id: 1, light: Light { name: "lamp".to_owned(), kind }, is_excluded: false };
+                matching.set(&mut tracked, &[live], &[], &scene);
+            }
+            assert!(!tracked[0].has_moved() && tracked[0].current().strength.abs_diff_eq(0.5 * file, 0.01));
+        }
     }
 
     #[test]

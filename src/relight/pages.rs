@@ -16,7 +16,7 @@ use crate::low_rank::{LowRank, Smoothing};
 pub struct Pages {
     texel_mapping: Arc<TexelMapping>,
     /// Radiosity of patches at the last draw, and the resulting irradiance of elements. `None` before.
-    spread: Option<(Vec<Vec3>, Vec<Vec3>)>,
+    spread: Option<(Vec<Vec3>, Arc<[Vec3]>)>,
     displayed: Vec<Vec<Vec3>>,
 }
 
@@ -59,12 +59,16 @@ impl Pages {
     }
 
     /// Returns the change of irradiance of all elements, in lux by row.
-    pub fn change(&mut self, level: &RelightInput, light: &Difference) -> Vec<Vec3> {
+    pub fn change(&mut self, level: &RelightInput, light: &Difference) -> Arc<[Vec3]> {
         let known = self.spread.take().filter(|(patches, _)| patches == light.patches);
-        let (patches, spread) =
-            known.unwrap_or_else(|| (light.patches.to_vec(), self.spread(&level.precomputed.transport, light.patches)));
-        let mut change = spread.clone();
-        change.iter_mut().zip(light.elements).for_each(|(change, more)| *change += *more);
+        let (patches, spread) = known.unwrap_or_else(|| {
+            (light.patches.to_vec(), self.spread(&level.precomputed.transport, light.patches).into())
+        });
+        let change = if light.elements.is_empty() {
+            Arc::clone(&spread)
+        } else {
+            spread.iter().zip(light.elements).map(|(spread, more)| *spread + *more).collect()
+        };
         self.spread = Some((patches, spread));
         change
     }

@@ -171,21 +171,17 @@ impl Relighter {
     /// that need no ray are shown in any case, and a light without samples gets some.
     pub fn advance_while(&mut self, settings: &UpdateSettings, mut may_work: impl FnMut() -> bool) -> Update {
         let mut update = Update::default();
-        loop {
-            let works = may_work();
-            self.step(settings, works, &mut update);
-            if !works || (update.waiting == 0 && !update.is_refining) {
-                return self.show(settings, update);
-            }
-        }
+        while self.step(settings, may_work(), &mut update) {}
+        self.show(settings, update)
     }
 
     /// Does one step of an update: traces and refines within the ray budget if it `works`, and counts the remaining work.
-    /// For callers that pause between steps; [`show`](Self::show) ends the update.
-    pub fn step(&mut self, settings: &UpdateSettings, works: bool, update: &mut Update) {
+    /// Returns true if it worked and more is left. For callers that pause between steps; [`show`](Self::show) ends the
+    /// update.
+    pub fn step(&mut self, settings: &UpdateSettings, works: bool, update: &mut Update) -> bool {
         self.updates += 1;
         if !self.is_enabled {
-            return;
+            return false;
         }
         let mut rays = self.trace(settings, works);
         update.waiting = self.lights.iter().filter(|light| light.pending().next().is_some()).count();
@@ -198,6 +194,7 @@ impl Relighter {
             update.is_refining = self.queue.next(&self.lights).is_some();
         }
         update.rays += rays;
+        works && (update.waiting > 0 || update.is_refining)
     }
 
     /// Finds the states of lights, and traces responses of changed ones if it `works`. Returns the number of rays.
@@ -300,7 +297,7 @@ impl Relighter {
     }
 
     /// Returns the change of irradiance of all elements, in lux by row, for [`draw_part`](Self::draw_part).
-    pub fn change(&mut self) -> Vec<Vec3> {
+    pub fn change(&mut self) -> Arc<[Vec3]> {
         let Self { level, light, elements, edition, pages, .. } = self;
         pages.change(level, &Difference { patches: light.patches.displayed(), elements, edition: *edition })
     }

@@ -94,27 +94,14 @@ impl TrackedLight {
         &self.current
     }
 
-    /// Binds it to a light of the game. A state that differs from the baked one by rounding only counts as baked.
-    pub fn adopt(&mut self, id: u64, now: &Emitter) {
-        self.entity = Some(id);
-        if let Some(baked) = self.baked.as_mut().filter(|baked| baked.emitter.is_nearly(now)) {
-            baked.emitter = *now;
-            self.responses[ResponseKind::Baked as usize].iter_mut().for_each(|response| response.shape = now.shape);
+    /// Takes the state of its light in the game. Rounding does not tell it from the bake. Returns true when that changes its
+    /// emitter.
+    pub fn follow(&mut self, mut now: Emitter, is_excluded: bool) -> bool {
+        if let Some(&baked) = self.baked_emitter() {
+            let in_file = now.in_file(&baked);
+            self.is_by_loader |= in_file.is_nearly(&baked) && !now.is_nearly(&baked);
+            now = if self.is_by_loader { in_file } else { now }.snapped_to(&baked);
         }
-    }
-
-    /// Takes the state of its light in the game. Returns true when that changes its emitter.
-    pub fn follow(&mut self, now: Emitter, is_excluded: bool) -> bool {
-        let Some(&baked) = self.baked_emitter() else { return self.set(now, is_excluded) };
-        let in_file = now.in_file(&baked);
-        let is_as_loaded = baked.is_nearly(&in_file);
-        let is_baked = is_as_loaded || baked.is_nearly(&now);
-        self.is_by_loader |= is_as_loaded && !baked.is_nearly(&now);
-        let now = match self.is_by_loader {
-            _ if is_baked => baked,
-            true => in_file,
-            false => now,
-        };
         self.set(now, is_excluded)
     }
 

@@ -46,14 +46,9 @@ pub(super) async fn find(scene: &Scene, world: &dyn RayQuery, elements: &Element
     let texels: Vec<(usize, usize)> = surfaces.iter().enumerate().flat_map(texels_of).collect();
     let is_crossed = |index: usize| surfaces[texels[index].0].is_crossed(texels[index].1);
     let is_crossed = map(texels.len(), TEXELS, is_crossed).await;
-    let mut firsts = vec![0];
-    firsts.extend(surfaces.iter().scan(0, |first, surface| {
-        *first += surface.texels.len();
-        Some(*first)
-    }));
     let hidden = |index: usize| {
         let (surface, at) = texels[index];
-        surfaces[surface].hidden(at, &is_crossed[firsts[surface]..])
+        surfaces[surface].hidden(at, &is_crossed[index - at..])
     };
     let direct = map(texels.len(), TEXELS, hidden).await.concat();
     let next = |element: u32| Some(direct[direct.binary_search_by_key(&element, |pair| pair.0).ok()?].1);

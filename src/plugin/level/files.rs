@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use bevy::math::Affine3A;
 use bevy::prelude::*;
-use rayon::prelude::*;
 
 use crate::bake::BakeSettings;
 use crate::clock;
 use crate::lightmap::files::{LevelError, LevelMesh, LevelSurface};
 use crate::lightmap::{PageFormat, Voxels};
+use crate::parts::{map, pause};
 use crate::plugin::assets::ReadLevel;
-use crate::plugin::background::pause;
 use crate::plugin::state::{PageValidity, TexelValidity};
 use crate::plugin::write_back::{PagePixels, uv_rect};
 use crate::radiosity::Content;
@@ -46,17 +45,17 @@ pub struct Place {
 pub async fn decode(read: Arc<ReadLevel>) -> Result<Files, LevelError> {
     let started = clock::now();
     let ReadLevel { level, bytes, .. } = &*read;
-    let pages = of_pages(level.pages.len(), |page| {
+    let pages = map(level.pages.len(), 1, |page| {
         let data = level.read_texture(bytes, page)?;
         let (width, height) = (level.pages[page].width, level.pages[page].height);
         Ok(PagePixels { width, height, format: PageFormat::SharedExponent, data })
-    })
-    .await?;
-    let validity = of_pages(level.pages.len(), |page| {
+    });
+    let pages = pages.await.into_iter().collect::<Result<_, LevelError>>()?;
+    let validity = map(level.pages.len(), 1, |page| {
         let texels = level.read_validity(bytes, page)?;
         Ok(texels.map(|texels| Arc::new(PageValidity::new(level.pages[page].size(), texels))))
-    })
-    .await?;
+    });
+    let validity: Vec<Option<_>> = validity.await.into_iter().collect::<Result<_, LevelError>>()?;
     // Of all pages, or of none.
     let validity = TexelValidity(validity.into_iter().collect::<Option<_>>().unwrap_or_default());
     let meshes = level.read_meshes(bytes)?;
@@ -75,18 +74,4 @@ pub async fn decode(read: Arc<ReadLevel>) -> Result<Files, LevelError> {
     let content = settings.solver.content;
     let seconds = read.seconds + started.elapsed().as_secs_f32();
     Ok(Files { pages, validity, meshes, surfaces, volume, content, read, seconds })
-}
-
-/// Decodes all pages, as many at once as there are threads.
-async fn of_pages<T: Send>(
-    pages: usize,
-    decode: impl Fn(usize) -> Result<T, LevelError> + Sync,
-) -> Result<Vec<T>, LevelError> {
-    let mut all = Vec::with_capacity(pages);
-    for first in (0..pages).step_by(rayon::current_num_threads().max(1)) {
-        let last = pages.min(first + rayon::current_num_threads().max(1));
-        all.extend((first..last).into_par_iter().map(&decode).collect::<Result<Vec<_>, _>>()?);
-        pause().await;
-    }
-    Ok(all)
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bevy::asset::LoadState;
 use bevy::prelude::*;
 
+use crate::parts::pause;
 use crate::plugin::assets::{ReadLevel, SceneFile, load_scene};
-use crate::plugin::background::{RadiosityThreads, Task, pause};
+use crate::plugin::background::{RadiosityThreads, Task};
 use crate::plugin::components::BakedLevel;
 use crate::scene::hash;
 use crate::scene_files::SceneBytes;

@@ -84,9 +84,9 @@ impl Drawer {
         let mut update = Update::default();
         loop {
             let works = (clock.elapsed() - began).as_secs_f32() < seconds_left;
-            self.relighter.step(&settings, works, &mut update);
+            let has_more = self.relighter.step(&settings, works, &mut update);
             clock.pause().await;
-            if !works || (update.waiting == 0 && !update.is_refining) {
+            if !has_more {
                 break;
             }
         }
