@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use rayon::prelude::*;
 
-use crate::clock;
+use crate::clock::{self, Instant};
 
 /// Time after which a loop pauses where it runs on the main thread.
 const PART: Duration = Duration::from_millis(5);
@@ -69,15 +69,32 @@ pub async fn map<T: Send>(count: usize, piece: usize, of: impl Fn(usize) -> T + 
 
 async fn in_parts<T>(count: usize, of: impl Fn(usize) -> T) -> Vec<T> {
     let mut values = Vec::with_capacity(count);
-    let mut began = clock::now();
+    let mut part = Part::begin();
     for index in 0..count {
         values.push(of(index));
-        if began.elapsed() >= PART {
-            pause().await;
-            began = clock::now();
-        }
+        part.end_if_long().await;
     }
     values
+}
+
+/// Part of a loop's work.
+pub struct Part {
+    began: Instant,
+}
+
+impl Part {
+    /// Begins a part.
+    pub fn begin() -> Self {
+        Self { began: clock::now() }
+    }
+
+    /// Pauses and begins the next part, if this one has taken long enough.
+    pub async fn end_if_long(&mut self) {
+        if self.began.elapsed() >= PART {
+            pause().await;
+            *self = Self::begin();
+        }
+    }
 }
 
 #[cfg(test)]

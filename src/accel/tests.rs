@@ -11,6 +11,7 @@ use super::{BruteForce, NodeKind, Preset, Tracer, Tree, World};
 use crate::geometry::sampling::{cosine_hemisphere, uniform_sphere};
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::geometry::{CounterRng, Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle};
+use crate::parts::finish;
 use crate::scene::{
     AlphaMode, Material, MaterialId, MeshData, MeshId, Role, Scene, Surface, SurfaceKey, Texels, Texture, TextureId,
     TextureRef, Wrap,
@@ -119,6 +120,18 @@ fn assert_same_answers(scene: Scene, preset: Preset, rays: u32, offset: Vec3) {
             assert_eq!(world.closest(&ray), expected, "ray {index}: {ray:?}");
             assert_eq!(world.blocked(&ray), blocked, "ray {index}: {ray:?}");
         }
+    }
+}
+
+#[test]
+fn a_tree_that_is_built_with_pauses_is_the_same() {
+    let scene = scene_of(soup(31, 20_000, 0.1, None, Vec3::ZERO));
+    let (triangles, _) = super::world::static_triangles(&scene);
+    for preset in PRESETS {
+        let (at_once, boxes) = Tree::build_with_boxes(triangles.clone(), &preset, 8);
+        let (in_parts, other_boxes) = finish(Tree::build_in_parts(triangles.clone(), &preset, 8));
+        assert_eq!(in_parts.nodes(), at_once.nodes());
+        assert_eq!((in_parts.references(), other_boxes), (at_once.references(), boxes));
     }
 }
 

@@ -1,7 +1,8 @@
 //! Tree prepared for tracing on a CPU.
 
 use crate::clock;
-use crate::geometry::Triangle;
+use crate::geometry::{Aabb, Triangle};
+use crate::parts::{finish, pause};
 
 use super::block::Block;
 use super::preset::LEAF_WIDTH;
@@ -48,17 +49,33 @@ impl Tracer {
     /// Builds the tree of the given triangles, with room for eight at each leaf regardless of the preset. Triangles must
     /// be finite and not degenerate. Those for which `marked` returns true are marked.
     pub fn build(triangles: Vec<Triangle>, preset: &Preset, marked: impl Fn(u32) -> bool) -> Self {
+        let (tree, boxes) = Tree::build_with_boxes(triangles, preset, LEAF_WIDTH as u32);
+        finish(Self::of_tree(tree, boxes, marked))
+    }
+
+    /// Builds the same tracer as [`Tracer::build`] with pauses.
+    pub(super) async fn build_in_parts(
+        triangles: Vec<Triangle>,
+        preset: &Preset,
+        marked: impl Fn(u32) -> bool,
+    ) -> Self {
+        let (tree, boxes) = Tree::build_in_parts(triangles, preset, LEAF_WIDTH as u32).await;
+        Self::of_tree(tree, boxes, marked).await
+    }
+
+    async fn of_tree(mut tree: Tree, boxes: Vec<Aabb>, marked: impl Fn(u32) -> bool) -> Self {
         let start = clock::now();
-        let (mut tree, boxes) = Tree::build_with_boxes(triangles, preset, LEAF_WIDTH as u32);
+        pause().await;
         let wide = WideTree::new(&tree.nodes, &boxes, &surfaces(&tree), LEAF_WIDTH as u32);
         let with_mark = |&reference: &u32| {
             if (reference as usize) < tree.triangles.len() && marked(reference) { reference | MARK } else { reference }
         };
+        pause().await;
         let mut blocks = Vec::with_capacity(tree.references.len() / LEAF_WIDTH);
         for references in tree.references.chunks(LEAF_WIDTH) {
             blocks.push(Block::new(references, &tree.triangles, with_mark));
         }
-        tree.build_time = start.elapsed();
+        tree.build_time += start.elapsed();
         Self { tree, blocks, wide, instructions: Instructions::of_this_machine() }
     }
 

@@ -31,9 +31,27 @@ impl Tree {
     /// contents too.
     pub(super) fn build_with_boxes(triangles: Vec<Triangle>, preset: &Preset, alignment: u32) -> (Self, Vec<Aabb>) {
         let start = clock::now();
-        let bounds = triangles.iter().fold(Aabb::EMPTY, |bounds, triangle| bounds.union(triangle.bounds()));
-        let build::Output { nodes, boxes, references } = build::build(&triangles, bounds, preset, alignment);
-        let build_time = start.elapsed();
+        let bounds = bounds_of(&triangles);
+        let output = build::build(&triangles, bounds, preset, alignment);
+        Self::new(triangles, bounds, preset, output, start.elapsed())
+    }
+
+    /// Builds the same tree as [`Tree::build_with_boxes`] with pauses.
+    pub(super) async fn build_in_parts(triangles: Vec<Triangle>, preset: &Preset, alignment: u32) -> (Self, Vec<Aabb>) {
+        let start = clock::now();
+        let bounds = bounds_of(&triangles);
+        let output = build::build_in_parts(&triangles, bounds, preset, alignment).await;
+        Self::new(triangles, bounds, preset, output, start.elapsed())
+    }
+
+    fn new(
+        triangles: Vec<Triangle>,
+        bounds: Aabb,
+        preset: &Preset,
+        output: build::Output,
+        build_time: Duration,
+    ) -> (Self, Vec<Aabb>) {
+        let build::Output { nodes, boxes, references } = output;
         (Self { bounds, nodes, references, triangles, preset: *preset, build_time, ropes: OnceLock::new() }, boxes)
     }
 
@@ -78,4 +96,7 @@ impl Tree {
         references.extend(&self.references);
         root as u32
     }
+}
+fn bounds_of(triangles: &[Triangle]) -> Aabb {
+    triangles.iter().fold(Aabb::EMPTY, |bounds, triangle| bounds.union(triangle.bounds()))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use glam::{Affine3A, Vec3};
 
 use crate::geometry::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance, Triangle};
+use crate::parts::{IS_ALONE, finish, pause};
 use crate::scene::{Role, Scene};
 
 use super::movers::Movers;
@@ -36,6 +37,11 @@ struct SurfaceRecord {
 impl World {
     /// Builds the tree of a scene's static and occluding surfaces, without degenerate triangles.
     pub fn build(scene: Arc<Scene>, preset: Preset) -> Self {
+        finish(Self::build_in_parts(scene, preset))
+    }
+
+    /// Does the same as [`build`](Self::build), with pauses.
+    pub(crate) async fn build_in_parts(scene: Arc<Scene>, preset: Preset) -> Self {
         let record = |(id, first_triangle)| SurfaceRecord {
             mirrored: scene.surface(id).is_mirrored(),
             passable: scene.material_of(id).can_be_passed(),
@@ -43,12 +49,19 @@ impl World {
         };
         let surfaces: Vec<_> = scene.surface_ids().zip(scene.first_triangles()).map(record).collect();
         let (triangles, sources) = static_triangles(&scene);
+        pause().await;
         let twins = twins(&scene, &triangles, &sources);
+        pause().await;
         let marked = |triangle: u32| {
             let triangle = triangle as usize;
             twins[triangle] || surfaces[sources[triangle].0.index()].passable
         };
-        Self { tracer: Tracer::build(triangles, &preset, marked), sources, surfaces, twins, movers: None, scene }
+        let tracer = if IS_ALONE {
+            Tracer::build_in_parts(triangles, &preset, marked).await
+        } else {
+            Tracer::build(triangles, &preset, marked)
+        };
+        Self { tracer, sources, surfaces, twins, movers: None, scene }
     }
 
     /// Places surfaces that are not in the bake, and removes earlier placements.

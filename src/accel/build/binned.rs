@@ -3,39 +3,74 @@
 use rayon::prelude::*;
 
 use crate::geometry::Aabb;
+use crate::parts::Part;
 
 use super::cost::{self, NodeCost};
 use super::{Builder, Cell, Output, PARALLEL_ABOVE, Planes, Reference, exact, halves};
 
-/// Builds the subtree of a cell. Uses bins while the node has more than [`Preset::exact_below`](super::Preset)
-/// references, and the exact sweep below that. Other [`Planes`] are for the exact sweep alone.
-pub(super) fn subtree(builder: &Builder, references: Vec<Reference>, cell: Cell, slot: usize, output: &mut Output) {
+/// Subtree to build: its references, its cell, and the slot of its root.
+pub(super) struct Subtree {
+    pub references: Vec<Reference>,
+    pub cell: Cell,
+    pub slot: usize,
+}
+
+/// Builds a subtree by all threads.
+pub(super) fn build(builder: &Builder, subtree: Subtree, output: &mut Output) {
+    let Some([below, mut above]) = split(builder, subtree, output) else {
+        return;
+    };
+    if below.references.len() + above.references.len() > PARALLEL_ABOVE {
+        let slot = core::mem::take(&mut above.slot);
+        let ((), other) = rayon::join(
+            || build(builder, below, output),
+            || {
+                let mut other = Output::new();
+                build(builder, above, &mut other);
+                other
+            },
+        );
+        output.append(other, slot);
+    } else {
+        build(builder, below, output);
+        build(builder, above, output);
+    }
+}
+
+/// Builds the same subtree with pauses.
+pub(super) async fn build_in_parts(builder: &Builder<'_>, subtree: Subtree, output: &mut Output) {
+    let mut part = Part::begin();
+    // The last is built first.
+    let mut waiting = vec![subtree];
+    while let Some(next) = waiting.pop() {
+        if let Some([below, above]) = split(builder, next, output) {
+            waiting.extend([above, below]);
+        }
+        part.end_if_long().await;
+    }
+}
+
+/// Splits a subtree and returns its halves. Uses bins while it has more than [`Preset::exact_below`](super::Preset)
+/// references; below that, builds it by the exact sweep. Other [`Planes`] are for the exact sweep alone.
+fn split(builder: &Builder, subtree: Subtree, output: &mut Output) -> Option<[Subtree; 2]> {
+    let Subtree { references, cell, slot } = subtree;
     if references.len() <= builder.preset.exact_below || builder.preset.planes != Planes::AnyAxis {
-        return exact::subtree(builder, &references, cell, slot, output);
+        exact::subtree(builder, &references, cell, slot, output);
+        return None;
     }
     let leaf_cost = cost::leaf(builder.preset, references.len());
     let split = (cell.depth < builder.depth_limit).then(|| find_split(builder, &references, cell.bounds)).flatten();
     let Some(split) = split.filter(|split| split.cost < leaf_cost && split.references <= cell.room) else {
-        return exact::subtree(builder, &references, cell, slot, output);
+        exact::subtree(builder, &references, cell, slot, output);
+        return None;
     };
     let (left, right) = partition(builder, &references, split, cell.bounds);
     let (below, above) = halves(cell, split.axis, split.position, [left.len(), right.len()]);
-    drop(references);
     let first = output.split(slot, split.axis, split.position);
-    if left.len() + right.len() > PARALLEL_ABOVE {
-        let ((), other) = rayon::join(
-            || subtree(builder, left, below, first, output),
-            || {
-                let mut other = Output::new();
-                subtree(builder, right, above, 0, &mut other);
-                other
-            },
-        );
-        output.append(other, first + 1);
-    } else {
-        subtree(builder, left, below, first, output);
-        subtree(builder, right, above, first + 1, output);
-    }
+    Some([
+        Subtree { references: left, cell: below, slot: first },
+        Subtree { references: right, cell: above, slot: first + 1 },
+    ])
 }
 
 #[derive(Clone, Copy)]

@@ -14,6 +14,7 @@ mod exact;
 use crate::geometry::{Aabb, Triangle};
 
 use super::{Node, NodeKind, Planes, Preset};
+use binned::Subtree;
 
 /// Reference to a triangle from one node. The box bounds the triangle's part inside the node's cell.
 #[derive(Clone, Copy, Debug)]
@@ -75,17 +76,38 @@ pub(super) fn build_boxes(
     preset: &Preset,
     alignment: u32,
 ) -> Output {
+    let (builder, root) = begin(boxes, triangles, bounds, preset, alignment);
+    let mut output = Output::new();
+    binned::build(&builder, root, &mut output);
+    output.unite_boxes();
+    output
+}
+
+/// Builds the same tree as [`build`] with pauses.
+pub(super) async fn build_in_parts(triangles: &[Triangle], bounds: Aabb, preset: &Preset, alignment: u32) -> Output {
+    let clipped = if preset.clip { triangles } else { &[] };
+    let (builder, root) = begin(triangles.iter().map(Triangle::bounds), clipped, bounds, preset, alignment);
+    let mut output = Output::new();
+    binned::build_in_parts(&builder, root, &mut output).await;
+    output.unite_boxes();
+    output
+}
+
+fn begin<'a>(
+    boxes: impl Iterator<Item = Aabb>,
+    triangles: &'a [Triangle],
+    bounds: Aabb,
+    preset: &'a Preset,
+    alignment: u32,
+) -> (Builder<'a>, Subtree) {
     let references: Vec<Reference> = boxes
         .zip(0..)
         .map(|(bounds, triangle)| Reference { bounds: without_negative_zero(bounds), triangle })
         .collect();
     let depth_limit = depth_limit(references.len()).min(preset.deepest);
-    let builder = Builder { triangles, preset, depth_limit, alignment: alignment.max(1) as usize };
-    let mut output = Output::new();
     let room = ROOM_OF_SMALL_TREES.max(MAX_REFERENCES_PER_TRIANGLE * references.len());
-    binned::subtree(&builder, references, Cell { bounds, depth: 0, room }, 0, &mut output);
-    output.unite_boxes();
-    output
+    let builder = Builder { triangles, preset, depth_limit, alignment: alignment.max(1) as usize };
+    (builder, Subtree { references, cell: Cell { bounds, depth: 0, room }, slot: 0 })
 }
 
 /// Replaces -0.0 with 0.0. Their bits differ, and which of the two a minimum returns depends on the machine.
