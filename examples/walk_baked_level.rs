@@ -9,13 +9,15 @@
 //!
 //! The file and the folder are asset paths. The camera starts in the hall of that level. With `--material-movers`,
 //! materials light what is not baked, as in browsers. With `--lamp-off`, the brightest lamp goes off, and the lightmaps
-//! follow if the level was baked with `--relight`.
+//! follow if the level was baked with `--relight`. With `--bake`, the app bakes the level coarsely once it is lit, and
+//! logs a hash of the pages.
 
 #[path = "hall/mod.rs"]
 mod hall;
 #[path = "../src/cli/viewer/mod.rs"]
 mod viewer;
 
+use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::prelude::*;
@@ -43,8 +45,11 @@ fn main() -> AppExit {
     };
     let mover_lighting = if has_flag("--material-movers") { MoverLighting::Material } else { default() };
     let is_lamp_on = !has_flag("--lamp-off");
+    let bakes = has_flag("--bake");
     let [file, folder] = arguments.as_slice() else {
-        eprintln!("usage: walk_baked_level FILE.glb FOLDER [--material-movers] [--lamp-off] [--screenshot FILE.png]");
+        eprintln!(
+            "usage: walk_baked_level FILE.glb FOLDER [--material-movers] [--lamp-off] [--bake] [--screenshot FILE.png]"
+        );
         return AppExit::from_code(2);
     };
     let viewer = ViewerPlugin {
@@ -59,6 +64,9 @@ fn main() -> AppExit {
     let mut app = App::new();
     if !is_lamp_on {
         app.insert_resource(Relight::default());
+    }
+    if bakes {
+        app.add_observer(bake_once_lit).add_observer(log_hash);
     }
     app.add_plugins((viewer.default_plugins(), RadiosityPlugins))
         .add_plugins(viewer)
@@ -93,6 +101,19 @@ fn take_screenshot_when_lit(
     if level.is_lamp_on && shown.surfaces > 0 && !core::mem::replace(&mut *is_taken, true) {
         commands.trigger(TakeScreenshot);
     }
+}
+
+/// Bakes the level once it is lit by the earlier bake.
+fn bake_once_lit(shown: On<BakedLevelShown>, mut commands: Commands, mut is_baked: Local<bool>) {
+    if shown.surfaces > 0 && !core::mem::replace(&mut *is_baked, true) {
+        commands.trigger(hall::quick_bake());
+    }
+}
+
+fn log_hash(done: On<BakeFinished>, lightmaps: Query<&Lightmap>, images: Res<Assets<Image>>) {
+    let hash = hall::hash_of_pages(&lightmaps, &images);
+    let seconds = done.report.seconds.get("total").copied().unwrap_or_default();
+    info!("baked {} surfaces in {seconds:.1} s, pages {hash:016x}", done.report.surfaces);
 }
 
 /// Switches the lamp off once lightmaps follow their lights, and takes the screenshot when they have.

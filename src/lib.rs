@@ -97,6 +97,7 @@ pub mod plugin;
 mod portable;
 pub mod progress;
 pub mod radiosity;
+mod raw_values;
 pub mod relight;
 pub mod scene;
 pub mod scene_files;

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rooms of `src`, folders or files, from low to high. A room may use lower ones.
-const ROOMS: [&str; 27] = [
+const ROOMS: [&str; 28] = [
     "skip",
     "clock",
     "parts",
     "progress",
     "portable",
+    "raw_values",
     "input",
     "output",
     "geometry",

@@ -1,7 +1,8 @@
 //! Shared code of examples with the baked `assets/level.glb`, in a native app and in a browser: its camera, its shadow
-//! map and its brightest lamp. So their pictures can be compared.
+//! map, its brightest lamp and a quick bake. So their pictures and pages can be compared.
 
 use bevy::light::CascadeShadowConfigBuilder;
+use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy_radiosity::prelude::*;
 
@@ -77,4 +78,21 @@ impl Quiet {
         let is_done = status.waiting == 0 && !status.is_refining;
         self.frames >= QUIET_FRAMES && status.is_active && status.updates > 0 && is_done
     }
+}
+
+/// Returns a bake of the level that takes a few seconds.
+pub fn quick_bake() -> Bake {
+    let mut settings = BakeSettings::default();
+    settings.layout.texels_per_meter = 1.0;
+    settings.solver.error = 0.2;
+    Bake { settings, ..default() }
+}
+
+/// Returns a number that differs where any byte of the shown pages does (FNV-1a).
+pub fn hash_of_pages(lightmaps: &Query<&Lightmap>, images: &Assets<Image>) -> u64 {
+    let mut pages: Vec<_> = lightmaps.iter().map(|lightmap| lightmap.image.id()).collect();
+    pages.sort_unstable();
+    pages.dedup();
+    let bytes = pages.into_iter().filter_map(|page| images.get(page)?.data.as_ref()).flatten();
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -71,7 +71,7 @@ impl Stage {
 }
 
 /// Progress of a bake.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Running stage.
     pub stage: Stage,
@@ -130,7 +130,7 @@ pub trait Observer: Sync {
 }
 
 /// Accuracy of a bake's light after a pass of its solver.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 pub struct BakePass {
     /// Seconds since the bake began.

@@ -1,6 +1,7 @@
 //! Axis-aligned bounding boxes.
 
 use glam::{Affine3A, Vec3};
+use serde::{Deserialize, Serialize};
 
 use super::Ray;
 
@@ -38,7 +39,7 @@ impl Face {
 }
 
 /// Axis-aligned bounding box, in meters. Empty if any `min` exceeds its `max`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "plugin", derive(bevy::reflect::Reflect))]
 pub struct Aabb {
     /// Minimum corner.

@@ -3,6 +3,7 @@
 use core::f32::consts::FRAC_1_PI;
 
 use glam::{Vec2, Vec3};
+use serde::{Deserialize, Serialize};
 
 use super::{ElementId, Elements, Layout, PageSize, Texel};
 use crate::geometry::Hit;
@@ -27,16 +28,18 @@ impl PageFormat {
 }
 
 /// Lightmap page: one texture.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// Number of columns.
     pub width: u32,
     /// Number of rows.
     pub height: u32,
     /// Irradiance / pi at the surface in cd/m2, rows from the top. Bevy multiplies it with the surface's diffuse color.
+    #[serde(with = "crate::raw_values")]
     pub texels: Vec<Vec3>,
     /// Fraction of each texel's footprint that light can reach, in 0..=1. Zero if the footprint lies inside geometry or
     /// the texel shows no surface.
+    #[serde(with = "crate::raw_values")]
     pub validity: Vec<f32>,
 }
 

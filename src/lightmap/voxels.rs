@@ -3,12 +3,13 @@
 use core::f32::consts::PI;
 
 use glam::{IVec3, UVec3, Vec3};
+use serde::{Deserialize, Serialize};
 
 use super::{Page, PageSize};
 use crate::geometry::Aabb;
 
 /// Irradiance volume: a box of voxels.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Voxels {
     /// World-space box, in meters.
     pub bounds: Aabb,
@@ -16,6 +17,7 @@ pub struct Voxels {
     pub count: UVec3,
     /// Irradiance / pi of each voxel in cd/m2, for surfaces that face each of [`Voxels::DIRECTIONS`]. Voxels are
     /// ordered with x fastest, then y, then z.
+    #[serde(with = "crate::raw_values")]
     pub values: Vec<[Vec3; 6]>,
 }
 

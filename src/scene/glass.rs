@@ -1,11 +1,12 @@
 //! Solid glass: materials with refraction and absorption.
 
 use glam::Vec3;
+use serde::{Deserialize, Serialize};
 
 use super::{AlphaMode, Material, Scene, Sides};
 
 /// Medium inside a solid.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Glass {
     /// Fraction of light transmitted into the solid, of the light neither reflected specularly nor absorbed as by a
     /// metal. [`Material::transmission_texture`] multiplies it.

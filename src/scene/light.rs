@@ -4,7 +4,7 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
 /// Light with a name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Light {
     /// Name for messages.
     pub name: String,
@@ -16,7 +16,7 @@ pub struct Light {
 ///
 /// Point and spot lights fade to zero at their range by Bevy's window `saturate(1 - (d / range)^4)^2`. So baked light
 /// equals the light that Bevy draws.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LightKind {
     /// Point light: equal intensity in all directions.
     Point {

@@ -1,13 +1,14 @@
 //! Materials, with the parameters of Bevy's standard material.
 
 use glam::{Vec2, Vec3, Vec4};
+use serde::{Deserialize, Serialize};
 
 use super::texture_ref::{TextureRef, UvChannel, UvSets};
 use super::vertex_colors::mean_with_texture;
 use super::{Glass, MeshData, Scene, Weight};
 
 /// Meaning of a material's alpha.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum AlphaMode {
     /// Alpha is ignored.
     #[default]
@@ -23,7 +24,7 @@ pub enum AlphaMode {
 ///
 /// Path tracing uses all parameters. Bakes treat all reflected light as diffuse, with the [albedo of all
 /// lobes](Appearance::total_reflectance). Bakes ignore normal maps.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Material {
     /// Name for messages.
     pub name: String,

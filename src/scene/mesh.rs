@@ -1,30 +1,37 @@
 //! Meshes in object space.
 
 use glam::{Vec2, Vec3, Vec4};
+use serde::{Deserialize, Serialize};
 
 use super::UvChannel;
 
 /// Indexed triangle list.
 ///
 /// Readers convert strips, fans, 16-bit indices and unindexed meshes to this form.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeshData {
     /// Name for messages.
     pub name: String,
     /// Vertex positions in object space, in meters.
+    #[serde(with = "crate::raw_values")]
     pub positions: Vec<Vec3>,
     /// Unit normals, one per vertex; empty for a mesh without normals, which is flat-shaded.
+    #[serde(with = "crate::raw_values")]
     pub normals: Vec<Vec3>,
     /// First texture coordinates (UV_0), one per vertex; empty if there are none.
+    #[serde(with = "crate::raw_values")]
     pub uv0: Vec<Vec2>,
     /// Second texture coordinates (UV_1), one per vertex; empty if there are none.
+    #[serde(with = "crate::raw_values")]
     pub uv1: Vec<Vec2>,
     /// Further sets of texture coordinates (`TEXCOORD_2` and up), one per vertex. A set that no material reads is
     /// empty.
     pub other_uv: Vec<Vec<Vec2>>,
     /// Linear vertex colors with alpha last; empty if there are none. Vertex colors multiply the base color.
+    #[serde(with = "crate::raw_values")]
     pub colors: Vec<Vec4>,
     /// Vertex indices of the triangles, counter-clockwise seen from the front.
+    #[serde(with = "crate::raw_values")]
     pub triangles: Vec<[u32; 3]>,
 }
 

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use glam::{Quat, Vec2, Vec3, Vec3Swizzles};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Texture;
 use crate::geometry::{arc_tangent, sin_cos_turns};
 
 /// Light from all around the scene.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub enum Sky {
     /// No light.
     #[default]
@@ -21,14 +22,23 @@ pub enum Sky {
 
 /// Equirectangular environment map. Its top is up (+Y), and its middle column looks along +X. Columns to the right turn
 /// toward +Z, as in Blender, three.js and Khronos' viewers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EnvironmentMap {
     /// Texture of relative radiance.
+    #[serde(serialize_with = "serialize_texture", deserialize_with = "deserialize_texture")]
     pub texture: Arc<Texture>,
     /// Radiance in cd/m2 of a texture value of one.
     pub scale: f32,
     /// Rotation from the map's space to world space.
     pub rotation: Quat,
+}
+
+fn serialize_texture<S: Serializer>(texture: &Texture, serializer: S) -> Result<S::Ok, S::Error> {
+    texture.serialize(serializer)
+}
+
+fn deserialize_texture<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Texture>, D::Error> {
+    Texture::deserialize(deserializer).map(Arc::new)
 }
 
 impl EnvironmentMap {

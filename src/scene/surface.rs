@@ -30,7 +30,7 @@ pub enum Sides {
 }
 
 /// Lightmap rectangle of a surface: part of a page, covered by the mesh's second texture coordinates.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LightmapPlace {
     /// Texture of the page: irradiance / pi, cd/m2.
     pub page: TextureId,
@@ -43,7 +43,7 @@ pub struct LightmapPlace {
 }
 
 /// Mesh instance of the scene.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Surface {
     /// Stable name across runs.
     pub key: SurfaceKey,
@@ -59,6 +59,7 @@ pub struct Surface {
     pub sides: Sides,
     /// Sides of double-sided triangles that are never visible; none until [`Scene::with_sealed_sides`](super::Scene)
     /// has run. Derived from the scene, so hashes leave the field out.
+    #[serde(skip)]
     pub sealed: SealedSides,
     /// Factor on the bake's texel density; default 1.0.
     pub density_scale: f32,

@@ -1,11 +1,12 @@
 //! Decoded textures.
 
 use glam::{Vec2, Vec4};
+use serde::{Deserialize, Serialize};
 
 use super::mip_chain::MipChains;
 
 /// Addressing mode outside the unit square.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Wrap {
     /// Repeats the texture.
     #[default]
@@ -46,14 +47,14 @@ impl Wrap {
 }
 
 /// Texels of a texture, rows from the top.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Texels {
     /// Eight bits per channel; color in sRGB, alpha linear.
-    Srgb8(Vec<[u8; 4]>),
+    Srgb8(#[serde(with = "crate::raw_values")] Vec<[u8; 4]>),
     /// Eight bits per channel, all linear.
-    Linear8(Vec<[u8; 4]>),
+    Linear8(#[serde(with = "crate::raw_values")] Vec<[u8; 4]>),
     /// Linear floats.
-    Float(Vec<Vec4>),
+    Float(#[serde(with = "crate::raw_values")] Vec<Vec4>),
 }
 
 impl Texels {
@@ -67,7 +68,7 @@ impl Texels {
 }
 
 /// Decoded texture.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Texture {
     /// Name for messages.
     pub name: String,
@@ -80,6 +81,7 @@ pub struct Texture {
     /// Addressing modes along x and along y.
     pub wrap: [Wrap; 2],
     /// Mip chains, built on first use; initialize with the default.
+    #[serde(skip)]
     pub mip_chains: MipChains,
 }
 

@@ -1,11 +1,12 @@
 //! Textures with the coordinates at which materials sample them.
 
 use glam::{Affine2, Vec2, Vec4};
+use serde::{Deserialize, Serialize};
 
 use super::{MeshData, Scene, TextureId, Weight};
 
 /// Set of texture coordinates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum UvChannel {
     /// First set: [`MeshData::uv0`].
     #[default]
@@ -41,7 +42,7 @@ impl UvChannel {
 }
 
 /// Set of texture coordinate sets, as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UvSets(u32);
 
 impl UvSets {
@@ -62,7 +63,7 @@ impl UvSets {
 }
 
 /// Texture with its coordinates and their transform.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TextureRef {
     /// Sampled texture.
     pub texture: TextureId,

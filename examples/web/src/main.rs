@@ -13,6 +13,7 @@ use bevy::camera::{Exposure, Hdr};
 use bevy::core_pipeline::tonemapping::Tonemapping;
 use bevy::gltf::GltfLoaderSettings;
 use bevy::log::{DEFAULT_FILTER, LogPlugin};
+use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy::render::renderer::RenderDevice;
 use bevy::window::WindowResolution;
@@ -45,6 +46,7 @@ fn main() {
         .insert_resource(GlobalAmbientLight::NONE)
         .init_resource::<Lamp>()
         .init_resource::<Quiet>()
+        .init_resource::<Baking>()
         .add_systems(Startup, spawn_level)
         .add_systems(
             Update,
@@ -55,12 +57,15 @@ fn main() {
                 relight,
                 hall::switch_lamp,
                 trace,
+                bake,
                 report_failures,
             )
                 .chain(),
         )
         .add_observer(say_lit)
         .add_observer(|failed: On<BakedLevelFailed>| page::say(format!("no baked light: {}", failed.error)))
+        .add_observer(say_baked)
+        .add_observer(|failed: On<BakeFailed>| page::say(format!("no bake: {}", failed.error)))
         .run();
 }
 
@@ -148,6 +153,53 @@ fn trace(
             None => {}
         }
     }
+}
+
+/// Starts and cancels a bake, and says how far it is.
+fn bake(
+    mut commands: Commands,
+    progress: Res<BakeProgress>,
+    time: Res<Time<Real>>,
+    mut was_on: Local<bool>,
+    mut baking: ResMut<Baking>,
+) {
+    let is_on = Switch::Bake.is_on();
+    match (is_on, *was_on) {
+        (true, false) => {
+            *baking = Baking::default();
+            commands.trigger(hall::quick_bake());
+        }
+        (false, true) if progress.is_baking() => commands.trigger(CancelBake),
+        _ => {}
+    }
+    *was_on = is_on;
+    if progress.is_baking() {
+        baking.frames += 1;
+        baking.seconds += time.delta_secs();
+        page::say(format!("baking: {:?}, {:.0} %", progress.phase, 100.0 * progress.fraction));
+    }
+}
+
+/// Frames and seconds since a bake began.
+#[derive(Resource, Default)]
+struct Baking {
+    frames: u32,
+    seconds: f32,
+}
+
+/// Says how long a bake took, and the hash of its pages.
+fn say_baked(
+    done: On<BakeFinished>,
+    baking: Res<Baking>,
+    lightmaps: Query<&Lightmap>,
+    images: Res<Assets<Image>>,
+) {
+    let hash = hall::hash_of_pages(&lightmaps, &images);
+    let (surfaces, seconds) = (done.report.surfaces, done.report.seconds.get("total").copied().unwrap_or_default());
+    page::say(format!(
+        "{surfaces} surfaces are baked, pages {hash:016x}, {seconds:.1} s in the worker, {} frames in {:.1} s",
+        baking.frames, baking.seconds
+    ));
 }
 
 /// Says how many surfaces are lit. There are none before the scene has been spawned.

@@ -16,11 +16,18 @@ pub enum Switch {
     Lamp,
     /// Path tracing.
     Live,
+    /// A bake of the level in the page.
+    Bake,
 }
 
 /// States of the switches, in their order.
-static STATES: [AtomicBool; 4] =
-    [AtomicBool::new(true), AtomicBool::new(false), AtomicBool::new(true), AtomicBool::new(false)];
+static STATES: [AtomicBool; 5] = [
+    AtomicBool::new(true),
+    AtomicBool::new(false),
+    AtomicBool::new(true),
+    AtomicBool::new(false),
+    AtomicBool::new(false),
+];
 
 static TEXT: Mutex<String> = Mutex::new(String::new());
 
@@ -46,6 +53,7 @@ pub fn set_switch(name: &str, is_on: bool) {
         "relight" => Switch::Relight,
         "lamp" => Switch::Lamp,
         "live" => Switch::Live,
+        "bake" => Switch::Bake,
         _ => return,
     };
     STATES[switch as usize].store(is_on, Ordering::Relaxed);

@@ -1,19 +1,22 @@
 //! Result of unwrapping a mesh.
 
 use glam::{Vec2, Vec2Swizzles};
+use serde::{Deserialize, Serialize};
 
 use crate::scene::MeshData;
 
 /// Mesh with lightmap coordinates, shared by all its instances at one resolution.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unwrap {
     /// Unwrapped mesh: triangles in the original order, vertices split where charts separate. `uv1` covers the unit
     /// square of the surface's rectangle. `uv1 * (width, height)` are texels from the rectangle's top left corner,
     /// integers if a chart's edge lies on a texel border.
     pub mesh: MeshData,
     /// Vertex of the scene's mesh for each vertex of `mesh`.
+    #[serde(with = "crate::raw_values")]
     pub source_vertices: Vec<u32>,
     /// Chart of each triangle; [`Unwrap::NO_CHART`] for one without area, whose corners share one position.
+    #[serde(with = "crate::raw_values")]
     pub charts: Vec<u32>,
     /// Columns of the rectangle.
     pub width: u32,

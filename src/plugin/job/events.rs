@@ -24,7 +24,8 @@ pub struct Bake {
     /// (`AssetPlugin::file_path`), so the asset path of its level is `folder/level.ron`. An absolute path may be anywhere.
     /// Default `None`, which writes nothing.
     pub folder: Option<PathBuf>,
-    /// True shows intermediate results during the bake, in place of earlier lightmaps. Default false.
+    /// True shows intermediate results during the bake, in place of earlier lightmaps. Default false. Browsers show
+    /// none.
     pub preview: bool,
 }
 
@@ -60,9 +61,12 @@ pub enum BakeFailure {
     /// Another bake is running, and goes on.
     #[error("a bake is running already: wait for its `BakeFinished`, or stop it with `CancelBake`")]
     Busy,
-    /// The system could not start the threads.
+    /// The system could not start the threads, or the browser its worker.
     #[error("the bake could not start its threads: {0}")]
     Threads(String),
+    /// A bake in a browser's worker failed, with the text of its [`BakeError`].
+    #[error("{0}")]
+    Worker(String),
     /// Internal error of this crate: the solver panicked.
     #[error("the bake stopped by a fault of its own; please report it with the scene")]
     Fault,

@@ -4,6 +4,8 @@
 //! trigger(Bake) -> read the world, a little a frame -> a thread solves -> write back, a little a frame -> BakeFinished
 //! ```
 //!
+//! In a browser, a worker of the page solves.
+//!
 //! The solver has its own thread pool, which leaves one core to the game unless
 //! [`RadiosityThreads`](super::RadiosityThreads) says otherwise. [`BakeProgress`] reports progress, and
 //! [`CancelBake`] stops the bake.
@@ -13,16 +15,23 @@
 //! | `events` | events that start, stop and end a bake |
 //! | `progress` | status resources |
 //! | `run` | state of the running bake |
-//! | `solve` | work of the bake's thread |
+//! | `thread` | the bake's thread |
+//! | `web_worker` | the bake's worker in a browser |
+//! | `solve` | work of either |
 //! | `targets` | surfaces and pages for the write-back |
 //! | `preview` | previews, from that thread to the write-back |
 
 mod events;
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "only threads make previews"))]
 mod preview;
 mod progress;
 mod run;
 mod solve;
 mod targets;
+#[cfg(not(target_arch = "wasm32"))]
+mod thread;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod web_worker;
 
 use bevy::diagnostic::{Diagnostic, RegisterDiagnostic};
 use bevy::prelude::*;

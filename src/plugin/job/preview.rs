@@ -75,7 +75,8 @@ impl Observer for PreviewingObserver<'_> {
     }
 
     fn preview(&self, Preview { scene, layout, pages }: Preview<'_>) {
-        let waiting = Waiting { targets: targets(self.originals, scene, layout), pages: pixels(&pages) };
+        let keys = scene.surfaces.iter().map(|surface| &surface.key);
+        let waiting = Waiting { targets: targets(self.originals, keys, layout), pages: pixels(&pages) };
         *self.watch.previews.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
     }
 

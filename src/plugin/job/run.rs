@@ -9,11 +9,15 @@ use bevy::prelude::*;
 use super::events::{Bake, BakeFailed, BakeFailure, BakeFinished, CancelBake};
 use super::preview::{PreviewingWatch, Previews};
 use super::progress::{BAKE_MAIN_THREAD, BakeConvergence, BakePhase, BakeProgress, Watch};
-use super::solve::{self, BakedPlace, Solved};
+use super::solve::{BakedPlace, Solved};
+#[cfg(not(target_arch = "wasm32"))]
+use super::thread::Solver;
+#[cfg(target_arch = "wasm32")]
+use super::web_worker::Solver;
 use crate::bake::{BakeError, Progress, Stage};
 use crate::clock;
 use crate::plugin::assets::AssetFolder;
-use crate::plugin::background::{RadiosityThreads, Task};
+use crate::plugin::background::RadiosityThreads;
 use crate::plugin::state::LitLights;
 use crate::plugin::sync::{
     AssetCache, Loading, LoadingAssets, Purpose, SceneReader, SceneStatus, WorldReading, WorldScene, list_names,
@@ -40,7 +44,7 @@ pub struct Reading {
 }
 
 pub struct Solving {
-    task: Task<Result<Solved, BakeFailure>>,
+    solver: Solver,
     watch: Arc<Watch>,
     previews: Arc<Previews>,
     new_bake: NewBake,
@@ -160,7 +164,6 @@ pub fn read_world(
 
 impl Solving {
     fn start(bake: Bake, world: WorldScene, ambient: bool) -> Result<Self, BakeFailure> {
-        let threads = RadiosityThreads { max: bake.threads };
         let is_direct = bake.settings.solver.content == Content::Full;
         let lit = LitLights { ambient: ambient && is_direct, is_direct };
         let lights = if is_direct { world.lights.clone() } else { Vec::new() };
@@ -169,9 +172,8 @@ impl Solving {
         let warnings = world.warnings.clone();
         let (watch, previews) = (Arc::new(Watch::default()), Arc::new(Previews::new(bake.preview)));
         let observer = PreviewingWatch { watch: Arc::clone(&watch), previews: Arc::clone(&previews) };
-        let task = Task::start("bake", threads, move || async move { solve::solve(&bake, world, &observer) })
-            .map_err(BakeFailure::Threads)?;
-        Ok(Self { task, watch, previews, new_bake, warnings })
+        let solver = Solver::start(bake, world, observer)?;
+        Ok(Self { solver, watch, previews, new_bake, warnings })
     }
 }
 
@@ -207,8 +209,8 @@ pub fn poll_solver(
     let Job::Solving(solving) = &mut *job else {
         return;
     };
-    // The task has ended before its passes are read, so that none is missed.
-    let ended = solving.task.poll();
+    // The solver has ended before its passes are read, so that none is missed.
+    let ended = solving.solver.poll();
     let passes = solving.watch.passes.lock().unwrap_or_else(PoisonError::into_inner).clone();
     convergence.set_if_neq(BakeConvergence { passes });
     let Some(ended) = ended else {
@@ -224,7 +226,7 @@ pub fn poll_solver(
     };
     let (new_bake, warnings) = (core::mem::take(&mut solving.new_bake), core::mem::take(&mut solving.warnings));
     *job = Job::Idle;
-    match ended.unwrap_or(Err(BakeFailure::Fault)) {
+    match ended {
         Ok(solved) => {
             *job = Job::Showing;
             *progress = BakeProgress { phase: BakePhase::Showing, fraction: 1.0, seconds_left: None };

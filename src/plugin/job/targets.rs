@@ -8,18 +8,18 @@ use rayon::prelude::*;
 
 use crate::lightmap::{Layout, Page, Placement};
 use crate::plugin::write_back::{PagePixels, Target, uv_rect};
-use crate::scene::{Scene, Surface, SurfaceKey};
+use crate::scene::SurfaceKey;
 
 /// Entity and original mesh of each surface.
 pub type Originals = HashMap<SurfaceKey, (Entity, Handle<Mesh>)>;
 
-/// Returns the write-back targets: the entity, page and rectangle of each surface.
-pub fn targets(originals: &Originals, scene: &Scene, layout: &Layout) -> Vec<Target> {
-    let target = |(surface, placement): (&Surface, &Option<Placement>)| {
-        let (entity, original) = originals.get(&surface.key)?;
+/// Returns the write-back targets: the entity, page and rectangle of each surface of a layout, by their keys in order.
+pub fn targets<'a>(originals: &Originals, keys: impl Iterator<Item = &'a SurfaceKey>, layout: &Layout) -> Vec<Target> {
+    let target = |(key, placement): (&SurfaceKey, &Option<Placement>)| {
+        let (entity, original) = originals.get(key)?;
         Some(target(*entity, original.clone(), placement.as_ref()?, layout))
     };
-    scene.surfaces.iter().zip(&layout.placements).filter_map(target).collect()
+    keys.zip(&layout.placements).filter_map(target).collect()
 }
 
 /// Converts pages to half floats for the renderer.

@@ -57,7 +57,10 @@ use super::sync::SceneSyncPlugin;
 use super::write_back::WriteBackPlugin;
 use super::{assets, background};
 pub use doors::RelightDoor;
+#[cfg(not(target_arch = "wasm32"))]
 pub use origin::level_of_bake;
+#[cfg(any(test, target_arch = "wasm32"))]
+pub use origin::level_of_parts;
 pub use settings::{
     RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, Relight,
     RelightExclude, RelightStatus, relighting,

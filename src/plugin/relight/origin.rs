@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bevy::asset::{AssetLoadError, AssetPath, LoadState};
-use bevy::prelude::{Asset, AssetServer, Assets, Entity, Handle, Rect};
+use bevy::prelude::{Asset, AssetServer, Assets, Handle, Rect};
 
 use crate::accel::{Preset, World as Tree};
 use crate::bake::BakeSettings;
 use crate::geometry::SurfaceId;
 use crate::lightmap::files::{LevelError, LevelFiles};
-use crate::lightmap::{Layout, PageFormat, Rectangle};
+use crate::lightmap::{Layout, Page, PageFormat, Rectangle};
 use crate::low_rank::{Precomputed, PrecomputedError};
 use crate::parts::pause;
 use crate::plugin::assets::{ReadLevel, RelightFiles, SceneFile, load_scene, reason};
@@ -19,8 +19,9 @@ use crate::plugin::components::BakedLevel;
 use crate::plugin::state::RelightLevel;
 use crate::plugin::write_back::uv_rect;
 use crate::progress::Unmonitored;
+use crate::radiosity::Content;
 use crate::relight;
-use crate::scene::hash;
+use crate::scene::{CheckedScene, hash};
 use crate::scene_files::{SceneBytes, SceneError};
 
 /// Reason why a level's files cannot be relit.
@@ -50,8 +51,12 @@ pub enum OriginError {
     Scene(#[from] SceneError),
 }
 
-/// Takes a bake of this app, or returns `None` if it was baked without relighting data.
-pub fn level_of_bake(bake: &crate::bake::BakeOutput, owners: HashMap<SurfaceId, Entity>) -> Option<RelightLevel> {
+/// Takes a bake that a thread of this app made, or returns `None` if it was baked without relighting data.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn level_of_bake(
+    bake: &crate::bake::BakeOutput,
+    owners: HashMap<SurfaceId, bevy::prelude::Entity>,
+) -> Option<RelightLevel> {
     let precomputed = Arc::clone(bake.relight.as_ref()?);
     let level = relight::RelightInput {
         scene: Arc::clone(&bake.scene),
@@ -154,30 +159,27 @@ impl LevelSource {
         }
         let layout = level.layout(bytes, &scene)?;
         pause().await;
-        let places = places(&layout);
         let settings: BakeSettings = serde_json::from_value(level.settings.clone()).unwrap_or_default();
-        let world = Arc::new(Tree::build(Arc::clone(scene.shared()), Preset::fast()));
-        pause().await;
-        let pages = (pages, settings.solver.content);
-        let level = relight::RelightInput::new_in_parts(
-            scene.shared().clone(),
-            world,
-            &layout,
-            Arc::new(precomputed),
-            pages,
-            &Unmonitored,
-        )
-        .await?;
-        level.prepare_texel_mapping().await;
-        Ok(RelightLevel {
-            level,
-            format: PageFormat::SharedExponent,
-            places,
-            owners: HashMap::new(),
-            has_own_units: false,
-            error: relight.error,
-        })
+        let content = (pages, settings.solver.content);
+        Ok(level_of_parts(&scene, &layout, precomputed, content, PageFormat::SharedExponent, relight.error).await?)
     }
+}
+
+/// Rebuilds a level from the scene and the results of its bake, with pauses.
+pub async fn level_of_parts(
+    scene: &CheckedScene,
+    layout: &Layout,
+    precomputed: Precomputed,
+    pages: (Vec<Page>, Content),
+    format: PageFormat,
+    error: f32,
+) -> Result<RelightLevel, relight::RelightInputError> {
+    let world = Arc::new(Tree::build_in_parts(Arc::clone(scene.shared()), Preset::fast()).await);
+    pause().await;
+    let (scene, precomputed) = (Arc::clone(scene.shared()), Arc::new(precomputed));
+    let level = relight::RelightInput::new_in_parts(scene, world, layout, precomputed, pages, &Unmonitored).await?;
+    level.prepare_texel_mapping().await;
+    Ok(RelightLevel { level, format, places: places(layout), owners: HashMap::new(), has_own_units: false, error })
 }
 
 fn places(layout: &Layout) -> Vec<(usize, Rect, SurfaceId)> {
