@@ -5,14 +5,10 @@
 // space, so that hits do not depend on the tree. One loop visits the leaves of all trees. A thread that finishes a tree
 // continues with the next tree whose box its ray hits.
 //
-// A thread keeps the cells to visit in a short stack (Horn et al. 2007), which drops its oldest entries. When the stack
-// is empty, traversal restarts at the deepest node above which nothing is left. A trail guides the descent, with a bit
-// for each split whose nearer side is done (Laine 2010, "Restart trail"). The trail replaces comparisons of distances,
-// so cells may overlap by rounding errors.
+// `descend` and `advance` are those of `stack.wgsl` or `ropes.wgsl`.
 //
-// Constants from `gpu::shader` precede this file. `STACK_SIZE` is 8 by default; 0 always restarts, 32 never.
-// `TRACES_MOVERS` is false for scenes without moving objects: on lavapipe, threads wait for each other even over unused
-// code.
+// A constant from `gpu::shader` precedes this file. `TRACES_MOVERS` is false for scenes without moving objects: on
+// lavapipe, threads wait for each other even over unused code.
 
 /// State of a traversal.
 struct Traversal {
@@ -76,10 +72,6 @@ const STEP_LIMIT: u32 = 16384u;
 
 /// Number of this thread's walks that ended at the step limit, so that their answers may be wrong.
 var<private> unfinished_walks: u32 = 0u;
-
-/// Stack of cells: node, and bits of the parameter at which the ray leaves. The ray enters where the previous cell
-/// ends.
-var<private> stack: array<vec2<u32>, STACK_ENTRIES>;
 
 fn axis_of(v: vec3<f32>, axis: u32) -> f32 {
     return select(select(v.z, v.y, axis == 1u), v.x, axis == 0u);
@@ -168,87 +160,6 @@ fn enter_mover(traversal: ptr<function, Traversal>, ray: Ray, t_max: f32, surfac
     let steps = (*traversal).steps;
     *traversal = Traversal(origin, first_triangle, inverse, slack, root, t0, t1, 0u, 0u, 0u, 0u, root, t0, t1, steps, 0u);
     return t0 <= t1;
-}
-
-/// Makes the current node the restart node, because nothing is left to visit above. Levels count from there.
-fn restart_here(traversal: ptr<function, Traversal>) {
-    (*traversal).restart = (*traversal).node;
-    (*traversal).restart_t0 = (*traversal).t0;
-    (*traversal).restart_t1 = (*traversal).t1;
-    (*traversal).level = 0u;
-    (*traversal).trail <<= 1u;
-}
-
-/// Descends to a leaf, nearer sides first, and returns the leaf. The intervals of all leaves tile the ray.
-fn descend(traversal: ptr<function, Traversal>) -> vec2<u32> {
-    var node = nodes[(*traversal).node];
-    while (node.y & 3u) != 3u && (*traversal).steps < STEP_LIMIT {
-        (*traversal).steps++;
-        let axis = node.y & 3u;
-        let inverse = axis_of((*traversal).inverse, axis);
-        let slack = axis_of((*traversal).slack, axis);
-        let t = (bitcast<f32>(node.x) - axis_of((*traversal).origin, axis)) * inverse;
-        let falls = u32(inverse < 0.0);
-        let near = (node.y >> 2u) + falls;
-        let far = (node.y >> 2u) + 1u - falls;
-        let near_only = t - slack > (*traversal).t1;
-        if near_only || t + slack < (*traversal).t0 {
-            (*traversal).node = select(far, near, near_only);
-            if (*traversal).level == 0u {
-                (*traversal).restart = (*traversal).node;
-            }
-        } else {
-            let bit = 0x80000000u >> (*traversal).level;
-            (*traversal).level++;
-            if ((*traversal).trail & bit) != 0u {
-                (*traversal).node = far;
-                (*traversal).t0 = max((*traversal).t0, t);
-                if (*traversal).level == 1u {
-                    restart_here(traversal);
-                }
-            } else {
-                if STACK_SIZE > 0u {
-                    stack[(*traversal).top] = vec2(far, bitcast<u32>((*traversal).t1));
-                    (*traversal).top = ((*traversal).top + 1u) % STACK_ENTRIES;
-                    (*traversal).held = min((*traversal).held + 1u, STACK_SIZE);
-                }
-                (*traversal).node = near;
-                (*traversal).t1 = min((*traversal).t1, t);
-            }
-        }
-        node = nodes[(*traversal).node];
-    }
-    return node;
-}
-
-/// Continues after a leaf. Returns false if nothing of the tree is left.
-fn advance(traversal: ptr<function, Traversal>) -> bool {
-    let levels = select(0xffffffffu << (32u - (*traversal).level), 0u, (*traversal).level == 0u);
-    let undone = ~(*traversal).trail & levels;
-    if undone == 0u || (*traversal).steps >= STEP_LIMIT {
-        return false;
-    }
-    // Deepest split whose far side is still to be visited. Lower levels of the trail are cleared.
-    let bit = undone & (~undone + 1u);
-    (*traversal).trail = ((*traversal).trail & ~(bit - 1u)) | bit;
-    if (*traversal).held > 0u {
-        (*traversal).held--;
-        (*traversal).top = ((*traversal).top + STACK_ENTRIES - 1u) % STACK_ENTRIES;
-        let entry = stack[(*traversal).top];
-        (*traversal).node = entry.x;
-        (*traversal).t0 = (*traversal).t1;
-        (*traversal).t1 = bitcast<f32>(entry.y);
-        (*traversal).level = countLeadingZeros(bit) + 1u;
-        if (*traversal).level == 1u {
-            restart_here(traversal);
-        }
-    } else {
-        (*traversal).node = (*traversal).restart;
-        (*traversal).t0 = (*traversal).restart_t0;
-        (*traversal).t1 = (*traversal).restart_t1;
-        (*traversal).level = 0u;
-    }
-    return true;
 }
 
 fn hit_triangle(sheared: ShearedRay, origin: vec3<f32>, triangle: u32) -> TriangleHit {

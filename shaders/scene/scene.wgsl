@@ -53,6 +53,6 @@ const SURFACE_NUMBER: u32 = 0x0fffffffu;
 /// the trees of moving meshes. The list of moving objects follows; the second node holds its start and end. Each list
 /// entry has the corners of a box, the skip index past the box's contents, and the surface of a leaf, or `NONE`.
 @group(0) @binding(3) var<storage, read> nodes: array<vec2<u32>>;
-/// Triangles of the leaves, relative to the first triangle of the tree's object.
+/// Triangles of the leaves, relative to the first triangle of the tree's object. `ropes.wgsl` needs links before them.
 @group(0) @binding(4) var<storage, read> references: array<u32>;
 @group(0) @binding(5) var<storage, read> triangles: array<TriangleRecord>;

@@ -95,6 +95,15 @@ impl Leaf {
         }
     }
 
+    /// Returns the words that precede a leaf's references on graphics cards, with links shifted by `root`; see
+    /// `ropes.wgsl`.
+    #[cfg(feature = "gpu")]
+    pub fn words(&self, root: u32) -> [u32; 12] {
+        let [below, above] = self.beyond.map(|nodes| nodes.map(|node| node.map_or(u32::MAX, |node| node + root)));
+        let [low, high] = [self.cell.min, self.cell.max].map(|corner| corner.to_array().map(f32::to_bits));
+        bytemuck::cast([low, high, below, above])
+    }
+
     /// Returns the distance at which a ray leaves the cell, given its origin and the reciprocal of its direction, and the
     /// node beyond.
     pub fn exit(&self, origin: Vec3, inverse: Vec3) -> (f32, Option<u32>) {

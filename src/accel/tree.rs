@@ -6,6 +6,8 @@ use std::time::Duration;
 use crate::clock;
 use crate::geometry::{Aabb, Triangle};
 
+#[cfg(feature = "gpu")]
+use super::NodeKind;
 use super::ropes::Ropes;
 use super::{Node, Preset, build};
 
@@ -94,6 +96,26 @@ impl Tree {
         let root = nodes.len();
         nodes.extend(self.nodes.iter().map(|node| node.shifted(root, references.len())));
         references.extend(&self.references);
+        root as u32
+    }
+
+    /// Appends nodes and references as [`Tree::append_to`] does, with links between leaves before the references of
+    /// each.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn append_with_ropes(&self, nodes: &mut Vec<Node>, references: &mut Vec<u32>) -> u32 {
+        let root = nodes.len();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let of_leaf = self.ropes().leaf(index as u32);
+            nodes.push(match (node.kind(), of_leaf) {
+                (NodeKind::Leaf { first, count }, Some(leaf)) => {
+                    references.extend(leaf.words(root as u32));
+                    let own = Node::leaf(references.len(), count as usize);
+                    references.extend(&self.references[first as usize..][..count as usize]);
+                    own
+                }
+                _ => node.shifted(root, 0),
+            });
+        }
         root as u32
     }
 }

@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Builder of the tree, on the processor [default: sah]
     #[arg(long, value_enum)]
     builder: Option<TreeBuilder>,
-    /// Traversal of the tree; a graphics card has stack and restart [default: wide, or a short stack on a graphics card]
+    /// Traversal of the tree; a graphics card has stack, restart and ropes [default: wide, or a short stack on a graphics card]
     #[arg(long, value_enum)]
     traversal: Option<Traversal>,
     #[command(flatten)]
@@ -76,9 +76,7 @@ struct Outcome {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let traversal = arguments.traversal.unwrap_or_default();
     let is_for_processor = arguments.builder.is_some()
-        || arguments
-            .traversal
-            .is_some_and(|traversal| matches!(traversal, Traversal::Wide | Traversal::Ropes | Traversal::BruteForce));
+        || arguments.traversal.is_some_and(|traversal| matches!(traversal, Traversal::Wide | Traversal::BruteForce));
     if is_for_processor {
         arguments.work.prepare()?;
     } else {
@@ -151,16 +149,18 @@ fn replay_on(
     arguments: &Arguments,
 ) -> Result<Traced, Failure> {
     use super::walks::USE_PROCESSOR;
-    use crate::gpu::{GpuScene, MAX_DEVICE_STEPS, Question, RayAnswers, RayKernels, Stack};
+    use crate::accel::Preset;
+    use crate::gpu::{GpuScene, GpuTree, MAX_DEVICE_STEPS, Question, RayAnswers, RayKernels, Stack};
 
-    let started = clock::now();
-    let on_device = GpuScene::new(gpu, scene)?;
-    let build_seconds = started.elapsed().as_secs_f64();
     let stack = match arguments.traversal {
         Some(Traversal::Stack) => Stack::Full,
         Some(Traversal::Restart) => Stack::Restart,
-        Some(Traversal::Wide | Traversal::Ropes | Traversal::BruteForce) | None => Stack::Short,
+        Some(Traversal::Ropes) => Stack::Ropes,
+        Some(Traversal::Wide | Traversal::BruteForce) | None => Stack::Short,
     };
+    let started = clock::now();
+    let on_device = GpuScene::with_tree(gpu, scene, &GpuTree::build(scene, &Preset::narrow()).for_stack(stack))?;
+    let build_seconds = started.elapsed().as_secs_f64();
     let kernels = RayKernels::with_block(gpu, stack, on_device.trees(), arguments.block.on(gpu)?);
     let question = if arguments.any_hit { Question::Any } else { Question::Closest };
     let rays: Vec<Ray> = rays.iter().map(|ray| if ray.is_valid() { *ray } else { NOWHERE }).collect();

@@ -17,6 +17,7 @@ use crate::pathtrace::View;
 pub struct PathKernel {
     layout: BindGroupLayout,
     pipeline: ComputePipeline,
+    stack: Stack,
     trees: Trees,
     block: Block,
 }
@@ -52,7 +53,7 @@ impl PathKernel {
         let module = Shader::Paths(stack, trees).compile(&gpu.device);
         let layouts = [&GpuScene::layout(gpu), &layout];
         let pipeline = gpu.compute_pipeline_with(&module, "trace_pixels", &layouts, &[block.constant_of_rows()]);
-        Self { layout, pipeline, trees, block }
+        Self { layout, pipeline, stack, trees, block }
     }
 
     /// Returns the trees that rays are traced in.
@@ -61,6 +62,9 @@ impl PathKernel {
     }
 
     /// Records a pass over a film of the view's size.
+    ///
+    /// # Panics
+    /// If the kernel needs ropes, and the scene has none.
     pub fn record(
         &self,
         gpu: &Gpu,
@@ -86,7 +90,7 @@ impl PathKernel {
         let own = bind(gpu, &self.layout, &[&settings, &film.radiance, &film.features]);
         let mut compute = encoder.begin_compute_pass(&ComputePassDescriptor::default());
         compute.set_pipeline(&self.pipeline);
-        compute.set_bind_group(0, scene.bind_group(), &[]);
+        compute.set_bind_group(0, scene.bind_group_for(self.stack), &[]);
         compute.set_bind_group(1, &own, &[]);
         let (columns, rows) = (film.size().x.div_ceil(Block::ROW), (rows.end - rows.start).div_ceil(self.block.rows()));
         compute.dispatch_workgroups(columns, rows, 1);

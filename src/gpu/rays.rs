@@ -13,6 +13,7 @@ pub struct RayKernels {
     layout: BindGroupLayout,
     closest: ComputePipeline,
     any: ComputePipeline,
+    stack: Stack,
     block: Block,
 }
 
@@ -87,13 +88,16 @@ impl RayKernels {
         let layouts = [&GpuScene::layout(gpu), &layout];
         let pipeline = |name| gpu.compute_pipeline_with(&module, name, &layouts, &[block.constant()]);
         let (closest, any) = (pipeline("trace_closest"), pipeline("trace_any"));
-        Self { layout, closest, any, block }
+        Self { layout, closest, any, stack, block }
     }
 
     /// Traces valid rays. Returns an answer for each.
     ///
     /// # Errors
     /// Returns an error if the device is lost, or if its buffers are too small for a batch of rays.
+    ///
+    /// # Panics
+    /// If the kernels need ropes, and the scene has none.
     pub fn trace(&self, gpu: &Gpu, scene: &GpuScene, rays: &[Ray], question: Question) -> Result<RayAnswers, GpuFault> {
         let mut answers = RayAnswers { of_rays: Vec::with_capacity(rays.len()), unfinished: 0 };
         for batch in rays.chunks(BATCH) {
@@ -124,7 +128,7 @@ impl RayKernels {
             Question::Any => &self.any,
         };
         let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-        dispatch_blocks(&mut encoder, kernel, &[scene.bind_group(), &own], rays.len() as u32, self.block);
+        dispatch_blocks(&mut encoder, kernel, &[scene.bind_group_for(self.stack), &own], rays.len() as u32, self.block);
         gpu.queue.submit([encoder.finish()]);
         gpu.read(&answers, rays.len() + 1)
     }

@@ -61,15 +61,26 @@ pub enum Stack {
     Restart,
     /// Full stack.
     Full,
+    /// No stack: links lead from leaf to leaf. The scene must have them: see
+    /// [`GpuTree::for_stack`](super::GpuTree::for_stack).
+    Ropes,
 }
 
 impl Stack {
-    fn entries(self) -> u32 {
-        match self {
+    /// Every stack.
+    pub(super) const ALL: [Self; 4] = [Self::Short, Self::Restart, Self::Full, Self::Ropes];
+
+    /// Returns the constants and functions of the traversal.
+    fn source(self) -> String {
+        let [with_stack, ropes] = pieces!["accel/stack", "accel/ropes"];
+        let entries = match self {
             Self::Short => 8,
             Self::Restart => 0,
             Self::Full => 32,
-        }
+            Self::Ropes => return ropes.to_owned(),
+        };
+        let sizes = [("STACK_SIZE", entries), ("STACK_ENTRIES", entries.max(1))];
+        sizes.map(|(name, value)| format!("const {name}: u32 = {value}u;\n")).concat() + with_stack
     }
 }
 
@@ -85,8 +96,8 @@ pub enum Trees {
 impl Shader {
     /// Returns all shaders.
     pub fn all() -> Vec<Self> {
-        let (stacks, trees) = ([Stack::Short, Stack::Restart, Stack::Full], [Trees::Static, Trees::All]);
-        let variants = stacks.into_iter().flat_map(|stack| trees.map(|trees| (stack, trees)));
+        let trees = [Trees::Static, Trees::All];
+        let variants = Stack::ALL.into_iter().flat_map(|stack| trees.map(|trees| (stack, trees)));
         let tracing = variants.flat_map(|(stack, trees)| [Self::Rays(stack, trees), Self::Paths(stack, trees)]);
         let others = [
             Self::Splats,
@@ -192,12 +203,7 @@ fn cell_source(own: [&str; 1]) -> String {
 
 /// Returns the source of a shader that traces rays: all shared pieces, then `own`.
 pub(super) fn tracing_source(stack: Stack, trees: Trees, own: &[&str]) -> String {
-    let entries = stack.entries();
-    let sizes = format!(
-        "const STACK_SIZE: u32 = {entries}u;\nconst STACK_ENTRIES: u32 = {}u;\nconst TRACES_MOVERS: bool = {};\n",
-        entries.max(1),
-        trees == Trees::All
-    );
+    let movers = format!("const TRACES_MOVERS: bool = {};\n", trees == Trees::All);
     let shared = pieces![
         "scene/scene",
         "geometry/random",
@@ -208,7 +214,7 @@ pub(super) fn tracing_source(stack: Stack, trees: Trees, own: &[&str]) -> String
         "scene/albedo",
         "pathtrace/vertex",
     ];
-    [&[&*sizes], &shared[..], own].concat().join("\n")
+    [&[&*movers, &*stack.source()], &shared[..], own].concat().join("\n")
 }
 
 impl Gpu {

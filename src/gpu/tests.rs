@@ -38,7 +38,8 @@ pub(super) fn rays_in(scene: &Scene, count: u32) -> Vec<Ray> {
 /// Counts the rays whose hit differs from the CPU's, except at equal distances.
 fn disagreements(scene: &Scene, rays: &[Ray], stack: Stack) -> Option<usize> {
     let gpu = test_device()?;
-    let on_gpu = GpuScene::new(&gpu, scene).unwrap();
+    let trees = GpuTree::build(scene, &Preset::narrow()).for_stack(stack);
+    let on_gpu = GpuScene::with_tree(&gpu, scene, &trees).unwrap();
     let kernels = RayKernels::new(&gpu, stack, on_gpu.trees());
     let answers = kernels.trace(&gpu, &on_gpu, rays, Question::Closest).unwrap();
     assert_eq!(answers.unfinished, 0);
@@ -62,7 +63,7 @@ fn cornell() -> Scene {
 fn rays_meet_the_same_triangles_as_on_the_cpu_however_little_a_thread_remembers() {
     let scene = cornell();
     let rays = rays_in(&scene, 20_000);
-    for stack in [Stack::Short, Stack::Restart, Stack::Full] {
+    for stack in Stack::ALL {
         let Some(different) = disagreements(&scene, &rays, stack) else { return };
         assert_eq!(different, 0, "{stack:?}");
     }
@@ -74,18 +75,21 @@ fn walks_that_never_end_are_counted_for_rays_and_for_pictures() {
     assert!(Shader::Rays(Stack::Short, Trees::Static).source().contains(&limit));
     let Some(gpu) = test_device() else { return };
     let scene = cornell();
-    let mut trees = GpuTree::build(&scene, &Preset::narrow());
-    trees.tie_root();
-    let on_gpu = GpuScene::with_tree(&gpu, &scene, &trees).unwrap();
+    let tied = |stack| {
+        let mut trees = GpuTree::build(&scene, &Preset::narrow()).for_stack(stack);
+        trees.tie_root();
+        GpuScene::with_tree(&gpu, &scene, &trees).unwrap()
+    };
     // A ray beside the scene does not enter the tree.
     let rays = [Ray::new(Vec3::ZERO, Vec3::X), Ray::new(Vec3::ZERO, Vec3::NEG_Y), Ray::new(Vec3::Z * 50.0, Vec3::X)];
-    for stack in [Stack::Short, Stack::Restart, Stack::Full] {
-        let kernels = RayKernels::new(&gpu, stack, Trees::Static);
+    for stack in Stack::ALL {
+        let (kernels, on_gpu) = (RayKernels::new(&gpu, stack, Trees::Static), tied(stack));
         for question in [Question::Closest, Question::Any] {
             let found = kernels.trace(&gpu, &on_gpu, &rays, question).unwrap();
             assert_eq!((found.of_rays.len(), found.unfinished), (3, 2), "{stack:?} {question:?}");
         }
     }
+    let on_gpu = tied(Stack::default());
     // Each path ends with its first walk. The camera is in the scene, so that no ray misses the tree.
     let camera = Camera::looking_at(Vec3::new(0.0, 0.0, 0.5), Vec3::ZERO, 0.7).unwrap();
     let view = View { camera, size: UVec2::splat(8), lens: None, filter: PixelFilter::Box };
@@ -103,7 +107,7 @@ fn every_traversal_meets_in_a_hundred_thousand_triangles_what_the_cpu_meets() {
     add_part(&mut scene, shapes::torus("ring", 1.0, 0.5, 250, 200), Material::default());
     assert_eq!(scene.triangle_count(), 100_000);
     let rays = rays_in(&scene, 10_000);
-    for stack in [Stack::Short, Stack::Restart, Stack::Full] {
+    for stack in Stack::ALL {
         let Some(different) = disagreements(&scene, &rays, stack) else { return };
         assert_eq!(different, 0, "{stack:?}");
     }
@@ -149,8 +153,10 @@ fn blocks_that_a_device_does_not_have_are_refused_with_its_limit() {
 fn rays_through_a_level_with_cut_out_leaves_agree_with_the_cpu() {
     let level = crate::scene_files::load("assets/level.glb").unwrap().scene;
     let rays = rays_in(&level, 20_000);
-    let Some(different) = disagreements(&level, &rays, Stack::Short) else { return };
-    assert_eq!(different, 0);
+    for stack in [Stack::Short, Stack::Ropes] {
+        let Some(different) = disagreements(&level, &rays, stack) else { return };
+        assert_eq!(different, 0, "{stack:?}");
+    }
 }
 
 #[test]

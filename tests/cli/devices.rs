@@ -45,17 +45,20 @@ fn a_graphics_card_renders_and_replays_rays_as_the_processor_does() {
         .flat_map(f32::to_le_bytes)
         .collect();
     fs::write(folder.path().join("rays"), rays).unwrap();
-    let replay = |backend: &'static str| {
+    let replay = |backend: &'static str, more: &[&str]| {
         let arguments = ["rays", "builtin:cornell_box", "--rays", "rays", "--hits", backend, "--json"];
-        run(&folder, &[&arguments[..], &["--backend", backend]].concat())
+        run(&folder, &[&arguments[..], &["--backend", backend], more].concat())
     };
-    let Some(on_gpu) = json_of_card(&replay("gpu")) else { return };
-    assert_eq!(on_gpu["hits"], json(&replay("cpu"))["hits"]);
+    let on_cpu = json(&replay("cpu", &[]));
     let hits = |backend: &str| fs::read(folder.path().join(backend)).unwrap();
-    for (gpu, cpu) in hits("gpu").chunks_exact(8).zip(hits("cpu").chunks_exact(8)) {
-        let distance = |hit: &[u8]| f32::from_le_bytes(hit[..4].try_into().unwrap());
-        assert!((distance(gpu) - distance(cpu)).abs() < 1e-5 * distance(cpu).max(1.0));
-        assert_eq!(gpu[4..], cpu[4..]);
+    for more in [&[][..], &["--traversal", "stack"], &["--traversal", "restart"], &["--traversal", "ropes"]] {
+        let Some(on_gpu) = json_of_card(&replay("gpu", more)) else { return };
+        assert_eq!((&on_gpu["hits"], on_gpu["unfinished"].as_u64()), (&on_cpu["hits"], Some(0)), "{more:?}");
+        for (gpu, cpu) in hits("gpu").chunks_exact(8).zip(hits("cpu").chunks_exact(8)) {
+            let distance = |hit: &[u8]| f32::from_le_bytes(hit[..4].try_into().unwrap());
+            assert!((distance(gpu) - distance(cpu)).abs() < 1e-5 * distance(cpu).max(1.0), "{more:?}");
+            assert_eq!(gpu[4..], cpu[4..], "{more:?}");
+        }
     }
     let render = |backend: &'static str| {
         let arguments = ["render", "builtin:furnace", "-o", "x.png", "--size", "8x8", "--samples", "2", "--json"];

@@ -56,7 +56,6 @@ fn flags_of_rays_that_contradict_each_other_are_refused() {
         (&["--any-hit", "--traversal", "stack"][..], "--any-hit is not for --traversal stack"),
         (&["--builder", "median", "--backend", "gpu"], "--backend cpu"),
         (&["--traversal", "brute-force", "--backend", "gpu"], "--backend cpu"),
-        (&["--traversal", "ropes", "--backend", "gpu"], "--backend cpu"),
     ] {
         let said = complaint(&folder, &[&RAYS[..], &["--hits", "hits"], more].concat());
         assert!(said.contains(reason), "{said}");

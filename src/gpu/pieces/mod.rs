@@ -8,6 +8,7 @@ mod camera;
 mod lights;
 mod numbers;
 mod surfaces;
+mod walks;
 
 use glam::{UVec2, Vec3, Vec4};
 use wgpu::{ShaderModuleDescriptor, ShaderSource};
@@ -17,7 +18,8 @@ use super::context::test_device;
 use super::kernel::{bind, dispatch, layout};
 use super::light_path::emissions;
 use super::shader::{pieces, tracing_source};
-use super::{Gpu, GpuScene, Stack, Trees};
+use super::{Gpu, GpuScene, GpuTree, Stack, Trees};
+use crate::accel::Preset;
 use crate::geometry::sobol::OwenSobol;
 use crate::lights::{EmissionSampler, LightSampler};
 use crate::pathtrace::{PixelFilter, View};
@@ -29,20 +31,26 @@ struct Pieces {
     on_gpu: GpuScene,
     scene: Scene,
     view: View,
+    stack: Stack,
 }
 
 impl Pieces {
     /// Creates the fixture, or `None` without a device.
     fn new(scene: Scene, view: View) -> Option<Self> {
+        Self::with_stack(scene, view, Stack::default())
+    }
+
+    /// Creates the fixture with a traversal stack, or `None` without a device.
+    fn with_stack(scene: Scene, view: View, stack: Stack) -> Option<Self> {
         let gpu = test_device()?;
-        let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-        Some(Self { gpu, on_gpu, scene, view })
+        let trees = GpuTree::build(&scene, &Preset::narrow()).for_stack(stack);
+        let on_gpu = GpuScene::with_tree(&gpu, &scene, &trees).unwrap();
+        Some(Self { gpu, on_gpu, scene, view, stack })
     }
 
     /// Creates a fixture for pieces that need neither scene nor camera.
     fn without_scene() -> Option<Self> {
-        let camera = Camera::looking_at(Vec3::ZERO, Vec3::NEG_Z, 1.0).unwrap();
-        Self::new(Scene::default(), View { camera, size: UVec2::ONE, lens: None, filter: PixelFilter::Box })
+        Self::new(Scene::default(), any_view())
     }
 
     /// Evaluates the WGSL function `fn answer(asked: Rows) -> Rows` for each input.
@@ -70,7 +78,7 @@ impl Pieces {
             "pathtrace/bsdf",
             "pathtrace/camera",
         ];
-        let source = tracing_source(Stack::default(), Trees::Static, &[&pieces[..], &[&kernel]].concat());
+        let source = tracing_source(self.stack, Trees::Static, &[&pieces[..], &[&kernel]].concat());
         let module = gpu.device.create_shader_module(ShaderModuleDescriptor {
             label: Some("pieces"),
             source: ShaderSource::Wgsl(source.into()),
@@ -88,10 +96,21 @@ impl Pieces {
         let rows = gpu.storage("questions", questions.as_flattened()).unwrap();
         let asked = bind(gpu, &asked, &[&count, &rows]);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        dispatch(&mut encoder, &pipeline, &[self.on_gpu.bind_group(), &told, &asked], questions.len() as u32);
+        dispatch(
+            &mut encoder,
+            &pipeline,
+            &[self.on_gpu.bind_group_for(self.stack), &told, &asked],
+            questions.len() as u32,
+        );
         gpu.queue.submit([encoder.finish()]);
         gpu.read::<Vec4>(&rows, questions.len() * ROWS).unwrap().as_chunks().0.to_vec()
     }
+}
+
+/// Returns a view for pieces that need no camera.
+fn any_view() -> View {
+    let camera = Camera::looking_at(Vec3::ZERO, Vec3::NEG_Z, 1.0).unwrap();
+    View { camera, size: UVec2::ONE, lens: None, filter: PixelFilter::Box }
 }
 
 /// Returns four numbers in the unit interval for each of `count` inputs.

@@ -22,7 +22,7 @@ use wgpu::{
     TextureViewDimension,
 };
 
-use super::{Gpu, GpuFault, Trees};
+use super::{Gpu, GpuFault, Stack, Trees};
 use crate::accel::{Preset, Tree};
 use crate::geometry::{SurfaceId, sobol};
 use crate::pathtrace::{glass_losses, layer_albedos};
@@ -50,6 +50,7 @@ pub struct GpuScene {
     bind_group: BindGroup,
     sources: Vec<(SurfaceId, u32)>,
     movers: GpuMovers,
+    has_ropes: bool,
 }
 
 /// Counterpart of `SceneHeader` in `scene.wgsl`.
@@ -161,7 +162,7 @@ impl GpuScene {
         });
         let buffers = MoverBuffers { nodes, triangles, tables, surfaces, emitters: lights };
         let movers = GpuMovers::new(buffers, standing, list_start, emitters);
-        Ok(Self { bind_group, sources: trees.sources.clone(), movers })
+        Ok(Self { bind_group, sources: trees.sources.clone(), movers, has_ropes: trees.has_ropes })
     }
 
     /// Returns the trees that rays must be traced in: all if there are moving objects.
@@ -185,6 +186,12 @@ impl GpuScene {
     }
 
     pub(super) fn bind_group(&self) -> &BindGroup {
+        &self.bind_group
+    }
+
+    /// Returns the group for a kernel with a stack, which must be able to trace rays in this scene.
+    pub(super) fn bind_group_for(&self, stack: Stack) -> &BindGroup {
+        assert!(self.has_ropes || stack != Stack::Ropes, "the scene has no ropes: call `GpuTree::for_stack` first");
         &self.bind_group
     }
 

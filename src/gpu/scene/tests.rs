@@ -55,8 +55,17 @@ fn lively_room() -> Scene {
     scene
 }
 
+/// Returns the scene on the device, for kernels with a stack.
+fn for_stack(gpu: &Gpu, scene: &Scene, stack: Stack) -> GpuScene {
+    GpuScene::with_tree(gpu, scene, &GpuTree::build(scene, &Preset::narrow()).for_stack(stack)).unwrap()
+}
+
 fn answers(gpu: &Gpu, scene: &GpuScene, rays: &[Ray], question: Question) -> Vec<RayAnswer> {
-    RayKernels::new(gpu, Stack::Short, scene.trees()).trace(gpu, scene, rays, question).unwrap().of_rays
+    answers_by(gpu, scene, rays, question, Stack::Short)
+}
+
+fn answers_by(gpu: &Gpu, scene: &GpuScene, rays: &[Ray], question: Question, stack: Stack) -> Vec<RayAnswer> {
+    RayKernels::new(gpu, stack, scene.trees()).trace(gpu, scene, rays, question).unwrap().of_rays
 }
 
 /// Returns the scene with all moving objects made static, in one tree in world space.
@@ -76,24 +85,27 @@ fn rays_meet_movers_where_the_cpu_meets_them_and_where_one_tree_over_all_has_the
         material.alpha = AlphaMode::Opaque;
     }
     let rays = rays_in(&scene, 20_000);
-    let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let found = answers(&gpu, &on_gpu, &rays, Question::Closest);
-    let sources = found.iter().filter_map(|answer| on_gpu.source(answer.triangle));
-    let movers = sources.filter(|(surface, _)| scene.surface(*surface).role == Role::Mover).count();
-    assert!(movers > 10_000, "{movers} of {} rays meet movers", rays.len());
     let static_world = World::build(Arc::new(at_rest(scene.clone())), Preset::best());
     let moving = World::build(Arc::new(scene.clone()), Preset::best()).with_movers();
-    // The moving version tests triangles in object space, so rays along an edge may pass on its other side.
-    for (world, max_different) in [(&static_world, 0), (&moving, 10)] {
-        let differs = |(ray, answer): &(&Ray, &RayAnswer)| match (world.closest(ray), on_gpu.source(answer.triangle)) {
-            (None, None) => false,
-            (Some(hit), Some(source)) => {
-                source != (hit.surface, hit.triangle) && (hit.t - answer.t).abs() > 1e-5 * hit.t.max(1.0)
-            }
-            _ => true,
-        };
-        let different = rays.iter().zip(&found).filter(differs).count();
-        assert!(different <= max_different, "{different} rays differ");
+    for stack in [Stack::Short, Stack::Ropes] {
+        let on_gpu = for_stack(&gpu, &scene, stack);
+        let found = answers_by(&gpu, &on_gpu, &rays, Question::Closest, stack);
+        let sources = found.iter().filter_map(|answer| on_gpu.source(answer.triangle));
+        let movers = sources.filter(|(surface, _)| scene.surface(*surface).role == Role::Mover).count();
+        assert!(movers > 10_000, "{movers} of {} rays meet movers", rays.len());
+        // The moving version tests triangles in object space, so rays along an edge may pass on its other side.
+        for (world, max_different) in [(&static_world, 0), (&moving, 10)] {
+            let differs =
+                |(ray, answer): &(&Ray, &RayAnswer)| match (world.closest(ray), on_gpu.source(answer.triangle)) {
+                    (None, None) => false,
+                    (Some(hit), Some(source)) => {
+                        source != (hit.surface, hit.triangle) && (hit.t - answer.t).abs() > 1e-5 * hit.t.max(1.0)
+                    }
+                    _ => true,
+                };
+            let different = rays.iter().zip(&found).filter(differs).count();
+            assert!(different <= max_different, "{stack:?}: {different} rays differ");
+        }
     }
 }
 
@@ -102,15 +114,17 @@ fn as_much_light_gets_past_movers_as_on_the_cpu() {
     let Some(gpu) = test_device() else { return };
     let scene = lively_room();
     let segments: Vec<Ray> = rays_in(&scene, 20_000).into_iter().map(|ray| Ray { t_max: 0.5, ..ray }).collect();
-    let on_gpu = GpuScene::new(&gpu, &scene).unwrap();
-    let found = answers(&gpu, &on_gpu, &segments, Question::Any);
-    let world = World::build(Arc::new(at_rest(scene)), Preset::best());
-    let differs =
-        |(segment, answer): &(&Ray, &RayAnswer)| (world.blocked(segment).0.max_element() - answer.t).abs() > 1e-5;
-    let different = segments.iter().zip(&found).filter(differs).count();
-    let tinted = found.iter().filter(|answer| answer.t > 0.0 && answer.t < 1.0).count();
-    let clear = found.iter().filter(|answer| answer.t == 1.0).count();
-    assert!(different <= 4 && tinted > 100 && clear > 1000, "{different} differ, {tinted} tinted, {clear} clear");
+    let world = World::build(Arc::new(at_rest(scene.clone())), Preset::best());
+    for stack in [Stack::Short, Stack::Ropes] {
+        let found = answers_by(&gpu, &for_stack(&gpu, &scene, stack), &segments, Question::Any, stack);
+        let differs =
+            |(segment, answer): &(&Ray, &RayAnswer)| (world.blocked(segment).0.max_element() - answer.t).abs() > 1e-5;
+        let different = segments.iter().zip(&found).filter(differs).count();
+        let tinted = found.iter().filter(|answer| answer.t > 0.0 && answer.t < 1.0).count();
+        let clear = found.iter().filter(|answer| answer.t == 1.0).count();
+        let counts = format!("{stack:?}: {different} differ, {tinted} tinted, {clear} clear");
+        assert!(different <= 4 && tinted > 100 && clear > 1000, "{counts}");
+    }
 }
 
 #[test]

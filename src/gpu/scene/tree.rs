@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::super::Stack;
 use super::list;
 use crate::accel::{Preset, Tree, static_triangles, triangles_of_mesh, twins};
 use crate::geometry::SurfaceId;
@@ -25,6 +26,8 @@ pub struct GpuTree {
     pub(super) twins: Vec<bool>,
     /// True if moving emissive surfaces do not count as lights.
     pub(super) is_of_bake: bool,
+    /// True if leaves have links.
+    pub(super) has_ropes: bool,
 }
 
 /// Tree of a mesh in object space.
@@ -52,7 +55,15 @@ impl GpuTree {
         let (triangles, sources) = static_triangles(scene);
         let twins = twins(scene, &triangles, &sources);
         let static_tree = Tree::build(triangles, &preset);
-        Self { static_tree, objects: Vec::new(), movers: Vec::new(), sources, twins, is_of_bake: true }
+        Self {
+            static_tree,
+            objects: Vec::new(),
+            movers: Vec::new(),
+            sources,
+            twins,
+            is_of_bake: true,
+            has_ropes: false,
+        }
     }
 
     /// Builds the trees of a scene: one for static surfaces, and one for each moving mesh. [`Preset::narrow`] gives the
@@ -71,6 +82,12 @@ impl GpuTree {
             trees.movers.push(Mover { surface, object, first_triangle, triangles: triangles.len() as u32 });
         }
         trees
+    }
+
+    /// Adds what kernels with a stack need: links between leaves for [`Stack::Ropes`], 48 bytes a leaf.
+    #[must_use]
+    pub fn for_stack(self, stack: Stack) -> Self {
+        Self { has_ropes: stack == Stack::Ropes, ..self }
     }
 
     /// Returns the tree of static surfaces.
@@ -96,9 +113,13 @@ impl GpuTree {
 
     /// Returns the nodes and references of all trees, and the index of each object tree's root.
     pub(super) fn joined(&self) -> (Vec<list::Node>, Vec<u32>, Vec<u32>) {
-        let mut nodes = self.static_tree.nodes().to_vec();
-        let mut references = self.static_tree.references().to_vec();
-        let roots = self.objects.iter().map(|object| object.tree.append_to(&mut nodes, &mut references)).collect();
+        let (mut nodes, mut references) = (Vec::new(), Vec::new());
+        let mut append = |tree: &Tree| {
+            let append = if self.has_ropes { Tree::append_with_ropes } else { Tree::append_to };
+            append(tree, &mut nodes, &mut references)
+        };
+        append(&self.static_tree);
+        let roots = self.objects.iter().map(|object| append(&object.tree)).collect();
         (bytemuck::cast_vec(nodes), references, roots)
     }
 }
