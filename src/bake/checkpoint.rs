@@ -1,6 +1,6 @@
-//! Checkpoints of a bake in its output folder, so that a killed bake can go on.
+//! Checkpoints of a bake in its output folder, and of a picture beside it, so that killed work can go on.
 //!
-//! A checkpoint holds the solver's state. It is written to a temporary file, synced, and renamed over the last one. The
+//! A checkpoint holds the solver's state, or the film. It is written to a temporary file, synced, and renamed over the last one. The
 //! checkpoint before is kept as a second generation, so that one complete generation survives a crash at any moment.
 
 use std::fs::{self, File};
@@ -11,6 +11,7 @@ use super::BakeSettings;
 use crate::DeviceChoice;
 use crate::input::open_regular;
 use crate::output::{InTheWay, Overwrite, Patience, WriteError, rename, sync_folder, write_temporary};
+use crate::pathtrace::{PictureInputs, Tile};
 use crate::scene;
 
 const MAGIC: &[u8; 8] = b"RADBAKE1";
@@ -18,7 +19,10 @@ const HEADER_BYTES: usize = 8 + 32 + 32;
 /// Offset of the payload's digest in the file, bytes.
 const DIGEST_START: u64 = 8 + 32;
 
-/// Digest of all inputs that a bake's bytes depend on: the scene, the settings, the version of this crate.
+/// Endings of the names of a picture's checkpoints, of both generations.
+const PICTURE_ENDINGS: [&str; 2] = [".checkpoint.bin", ".checkpoint.previous.bin"];
+
+/// Digest of all inputs that the bytes of a bake or a picture depend on: the scene, the settings, the version of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputsHash([u8; 32]);
 
@@ -40,6 +44,12 @@ impl InputsHash {
         hasher.update(&scene.0);
         Self(*hasher.finalize().as_bytes())
     }
+
+    /// Digests the inputs of a tile of a picture.
+    pub fn of_picture(inputs: &PictureInputs, tile: Tile) -> Self {
+        let text = format!("{} {inputs:?} {tile:?}", env!("CARGO_PKG_VERSION"));
+        Self(*blake3::hash(text.as_bytes()).as_bytes())
+    }
 }
 
 /// Error of a checkpoint that cannot be written, read, or used.
@@ -49,16 +59,16 @@ pub enum CheckpointError {
     #[error(transparent)]
     Write(#[from] WriteError),
     /// The checkpoint cannot be read.
-    #[error("cannot read the checkpoint {}: {source}; bake without --resume", path.display())]
+    #[error("cannot read the checkpoint {}: {source}; start anew without --resume", path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The checkpoint belongs to another bake.
+    /// The checkpoint belongs to another bake or picture.
     #[error(
-        "the checkpoint {} is of another scene or other settings; give the same ones again, or bake without --resume",
+        "the checkpoint {} is of another scene or other settings; give the same ones again, or start anew without --resume",
         path.display()
     )]
     OtherInputs {
@@ -67,25 +77,25 @@ pub enum CheckpointError {
     },
     /// The checkpoint does not fit into memory.
     #[error(
-        "the checkpoint {} is larger than the {allowed_mib} MiB of memory that the bake may use; go on where there is more, \
-         or bake without --resume",
+        "the checkpoint {} is larger than the {allowed_mib} MiB of memory that may be used; go on where there is more, or \
+         start anew without --resume",
         path.display()
     )]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// The memory that the bake may use, MiB.
+        /// The memory that may be used, MiB.
         allowed_mib: u64,
     },
     /// Neither generation is complete.
-    #[error("the checkpoint {} is damaged; bake without --resume", path.display())]
+    #[error("the checkpoint {} is damaged; start anew without --resume", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
     },
 }
 
-/// Checkpoints of one output folder, in two generations.
+/// Checkpoints of one output folder or one picture, in two generations.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
     folder: PathBuf,
@@ -103,11 +113,32 @@ impl Checkpoints {
         }
     }
 
+    /// Returns the checkpoints of a picture or a part of it at a path, which need not have any.
+    pub fn beside(picture: &Path) -> Self {
+        let folder = picture.parent().unwrap_or(Path::new("")).to_owned();
+        let [newest, previous] = PICTURE_ENDINGS.map(|ending| {
+            let mut name = picture.as_os_str().to_owned();
+            name.push(ending);
+            name.into()
+        });
+        Self { folder, newest, previous }
+    }
+
+    /// Returns true for the name of a checkpoint of a picture.
+    pub fn is_of_picture(name: &str) -> bool {
+        PICTURE_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    }
+
+    /// Returns the path of the newest checkpoint.
+    pub fn path(&self) -> &Path {
+        &self.newest
+    }
+
     /// Checks that new checkpoints may replace the files that are there.
     ///
     /// # Errors
     /// Names the file that is not a checkpoint, or is a damaged one.
-    pub(super) fn check_place(&self, overwrite: Overwrite) -> Result<(), InTheWay> {
+    pub(crate) fn check_place(&self, overwrite: Overwrite) -> Result<(), InTheWay> {
         let generations = [&self.newest, &self.previous];
         // A damaged file counts as a checkpoint if the other generation is complete.
         let has_whole = generations.iter().any(|path| is_checkpoint(path).is_ok_and(|is_whole| is_whole));
@@ -154,7 +185,7 @@ impl Checkpoints {
     /// Returns the newest complete payload of at most `most` bytes; `None` when there is no checkpoint.
     ///
     /// # Errors
-    /// When the checkpoint is of another bake, damaged, too large, or cannot be read.
+    /// When the checkpoint is of another bake or picture, damaged, too large, or cannot be read.
     pub fn load(&self, inputs: InputsHash, most: u64) -> Result<Option<CheckpointPayload>, CheckpointError> {
         let mut refusal = None;
         for path in [&self.newest, &self.previous] {
@@ -167,7 +198,7 @@ impl Checkpoints {
         refusal.map_or(Ok(None), Err)
     }
 
-    /// Removes all generations, once the bake is done or starts anew.
+    /// Removes all generations, once the work is done or starts anew.
     ///
     /// # Errors
     /// When a file exists and cannot be removed.

@@ -15,6 +15,8 @@ use crate::radiosity::{LightSoFar, Pass, Snapshot, SolveObserver, SolverCheckpoi
 
 /// Least time between two checkpoints.
 pub(super) const WORTH_KEEPING: Duration = Duration::from_millis(500);
+/// Least ratio of the time between two checkpoints to the time that one takes.
+const MIN_RATIO: u32 = 10;
 
 /// Decides when a checkpoint is due, and saves it.
 pub(super) struct CheckpointWriter {
@@ -36,7 +38,7 @@ impl CheckpointWriter {
             inputs,
             max_bytes,
             resumes,
-            rate_limit: RateLimit::new(WORTH_KEEPING),
+            rate_limit: RateLimit::new(WORTH_KEEPING, MIN_RATIO),
             failure: Mutex::new(None),
         }
     }

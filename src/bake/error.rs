@@ -198,7 +198,7 @@ pub enum BakeError {
     #[error(transparent)]
     SolverCheckpoint(#[from] SolverCheckpointError),
     /// The checkpoint belongs to other elements.
-    #[error("the checkpoint is of another scene or other settings; bake without --resume")]
+    #[error("the checkpoint is of another scene or other settings; start anew without --resume")]
     OtherInputs,
     /// The chosen device cannot be opened.
     #[error(transparent)]

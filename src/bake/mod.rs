@@ -20,7 +20,7 @@ mod on_ranks;
 mod page_maker;
 mod picture;
 mod preview;
-mod rate_limit;
+pub(crate) mod rate_limit;
 mod relighting;
 mod report;
 mod settings;

@@ -10,6 +10,8 @@ use crate::scene::Scene;
 
 /// Least time between two previews.
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
+/// Least ratio of the time between two previews to the time that one takes.
+const MIN_RATIO: u32 = 10;
 
 /// Pages of a bake's light so far, with noise and seams that the finished bake smooths.
 #[derive(Clone, Debug)]
@@ -30,7 +32,7 @@ pub(super) struct Previewer<'a> {
 
 impl<'a> Previewer<'a> {
     pub fn new(page_maker: PageMaker<'a>) -> Self {
-        Self { page_maker, rate_limit: RateLimit::new(MIN_INTERVAL) }
+        Self { page_maker, rate_limit: RateLimit::new(MIN_INTERVAL, MIN_RATIO) }
     }
 
     pub fn is_due(&self) -> bool {

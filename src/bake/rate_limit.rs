@@ -5,12 +5,10 @@ use std::time::Duration;
 
 use crate::clock::{self, Instant};
 
-/// Least ratio of the time between two runs of side work to the time that a run takes.
-const SHARE_OF_TIME: u32 = 10;
-
 /// Rate limit of repeated work: a least interval, and a small share of the time.
-pub(super) struct RateLimit {
+pub struct RateLimit {
     min_interval: Duration,
+    min_ratio: u32,
     last: Mutex<Last>,
 }
 
@@ -21,13 +19,14 @@ struct Last {
 
 impl RateLimit {
     /// Creates a limit. The work is first due after `min_interval`, and again at the earliest after as long.
-    pub fn new(min_interval: Duration) -> Self {
-        Self { min_interval, last: Mutex::new(Last { ended: clock::now(), cost: Duration::ZERO }) }
+    /// `min_ratio` is the least ratio of the time between two runs of the work to the time that a run takes.
+    pub fn new(min_interval: Duration, min_ratio: u32) -> Self {
+        Self { min_interval, min_ratio, last: Mutex::new(Last { ended: clock::now(), cost: Duration::ZERO }) }
     }
 
     pub fn is_due(&self) -> bool {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.ended.elapsed() >= self.min_interval.max(SHARE_OF_TIME * last.cost)
+        last.ended.elapsed() >= self.min_interval.max(self.min_ratio * last.cost)
     }
 
     /// Does the work and records its time.

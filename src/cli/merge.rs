@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::picture::{PictureArguments, cost_channels};
 use super::shards::Manifest;
 use super::{Failure, bake, ranks, say};
-use crate::bake::usual_memory_mib;
+use crate::bake::{Checkpoints, usual_memory_mib};
 use crate::output::{check_place, is_temporary};
 use crate::pathtrace::{FilmPart, FilmParts};
 
@@ -94,12 +94,13 @@ fn merge_bake(arguments: &Arguments, manifest: &Manifest) -> Result<(), Failure>
     bake::merge(manifest, folders?, std::path::absolute(&arguments.output)?, arguments.json)
 }
 
-/// Returns the files of a folder, sorted, without those that a killed process has left half-written.
+/// Returns the files of a folder, sorted, without checkpoints and what a killed process has left half-written.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let unreadable = |error| format!("cannot read the folder {}: {error}", folder.display());
     let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(unreadable)?.collect();
     let entries = entries.map_err(unreadable)?.into_iter();
-    let whole = entries.filter(|entry| !entry.file_name().to_str().is_some_and(is_temporary));
+    let is_left = |name: &str| is_temporary(name) || Checkpoints::is_of_picture(name);
+    let whole = entries.filter(|entry| !entry.file_name().to_str().is_some_and(is_left));
     let mut paths: Vec<PathBuf> = whole.map(|entry| entry.path()).collect();
     paths.sort();
     Ok(paths)

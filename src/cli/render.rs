@@ -11,28 +11,32 @@ use super::camera::CameraArguments;
 use super::parts::PartArguments;
 use super::picture::{PictureArguments, PictureWriter, cost_channels};
 use super::progress::{Display, NamedStage};
-use super::ranks::{self, ClusterOutcome, Speed, StrategyArguments};
+use super::ranks::{self, ClusterOutcome, StrategyArguments};
 use super::reference::{Difference, read_reference};
-use super::render_report::{Clock, LightReport, Outcome, scaled_to};
+use super::render_report::{Clock, Outcome, scaled_to, sum_of_samples};
 #[cfg(feature = "gpu")]
 use super::walks::{USE_PROCESSOR, unfinished_warning};
 use super::{Failure, interrupt, say};
 use crate::Device;
 use crate::accel::{Preset, TraversalCost, World};
 use crate::bake::peak_memory_bytes;
-use crate::cluster::{ClusterError, ClusterReport, Communicator, Strategy, agree};
+use crate::cluster::{Communicator, Strategy, agree};
 #[cfg(feature = "gpu")]
 use crate::gpu;
 use crate::lights::{LightAreaSampler, LightSampler};
 use crate::output::check_place;
 use crate::pathtrace::{
-    Film, FilmPart, Integrator, Lens, LightPicture, LightTracer, PathTracer, PictureInputs, PixelFilter, PlainTracer,
-    PublishedMeans, RenderSettings, Tile, View, WhittedTracer, measured_speed, metered, metered_film,
-    render_from_lights, render_on_ranks, render_timed_tile,
+    Film, FilmPart, Lens, PathTracer, PictureInputs, Pixel, PixelFilter, PlainTracer, RenderSettings, Tile, View,
+    metered, metered_film,
 };
-use crate::progress::Monitor;
 use crate::scene::check::darkness_of_picture;
 use crate::scene::{Light, LightKind, Scene};
+
+mod checkpoint;
+mod draw;
+
+use checkpoint::{PictureCheckpoints, PictureWatch};
+use draw::{Drawn, Traced};
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -74,6 +78,9 @@ pub struct Arguments {
     picture: PictureArguments,
     #[command(flatten)]
     part: PartArguments,
+    /// Resume from the checkpoint of an interrupted render beside the file
+    #[arg(long)]
+    resume: bool,
     #[command(flatten)]
     strategy: StrategyArguments,
     #[command(flatten)]
@@ -115,6 +122,10 @@ enum Method {
 }
 
 impl Method {
+    fn is_from_lights(self) -> bool {
+        matches!(self, Self::Light | Self::Hybrid)
+    }
+
     fn runs_on_devices(self) -> bool {
         !matches!(self, Self::Whitted | Self::Plain)
     }
@@ -206,7 +217,7 @@ impl Arguments {
                 self.time.is_some() || self.error.is_some() || self.tolerance.is_some(),
                 "--time, --error and --tolerance are",
             ),
-            (matches!(self.integrator, Method::Light | Method::Hybrid), "paths from lights are"),
+            (self.integrator.is_from_lights(), "paths from lights are"),
         ];
         if let Some((_, what)) = refused.into_iter().find(|(is_asked, _)| *is_asked) {
             return Err(format!("{what} not for ranks of mpirun, each of which renders some rows").into());
@@ -224,7 +235,7 @@ impl Arguments {
             }
             return Ok(Target::Picture(writer));
         };
-        if matches!(self.integrator, Method::Light | Method::Hybrid) {
+        if self.integrator.is_from_lights() {
             return Err(
                 "paths from lights reach all of a picture: --shard and --tile are for path, whitted, direct and plain"
                     .into(),
@@ -236,94 +247,6 @@ impl Arguments {
         FilmPart::check_place(&path)?;
         check_place(&path)?;
         Ok(Target::Part(tile, path))
-    }
-
-    /// Renders on the processor.
-    fn draw(
-        &self,
-        Traced { paths, world, lights }: Traced,
-        view: &View,
-        tile: Tile,
-        settings: &RenderSettings,
-        monitor: &dyn Monitor,
-    ) -> Drawn {
-        let from_camera = |tracer: &dyn Integrator| {
-            let (film, row_seconds) = render_timed_tile(tracer, view, tile, settings, monitor);
-            Drawn { film, row_seconds: Some(row_seconds), light: None }
-        };
-        let from_lights = |tracer: &LightTracer| self.drawn(render_from_lights(tracer, view, settings, monitor));
-        match self.integrator {
-            Method::Path | Method::Direct => from_camera(paths),
-            Method::Whitted => from_camera(&WhittedTracer::new(world.scene(), world, lights)),
-            Method::Plain => from_camera(&PlainTracer::new(world.scene(), world, lights, self.plain_bounces())),
-            Method::Light if self.faithful => {
-                let tolerance = settings.tolerance.unwrap_or(FAITHFUL_TOLERANCE);
-                let published = PublishedMeans::new(world.scene(), world, lights, tolerance);
-                self.drawn(published.render(view, settings, monitor))
-            }
-            Method::Light => from_lights(&LightTracer::new(world.scene(), world, lights, self.bounces)),
-            Method::Hybrid => from_lights(&LightTracer::hybrid(world.scene(), world, lights, self.bounces)),
-        }
-    }
-
-    /// Returns a picture by light paths with its report. Only the published method counts each pixel's contributions.
-    fn drawn(&self, picture: LightPicture) -> Drawn {
-        let light = LightReport::of(&picture, self.integrator == Method::Hybrid, self.faithful);
-        Drawn { film: picture.film, row_seconds: None, light: Some(light) }
-    }
-
-    /// Renders on all ranks. Returns the film and the report on the master.
-    fn draw_on_ranks(
-        &self,
-        communicator: &dyn Communicator,
-        Traced { paths, world, lights }: Traced,
-        Prepared { view, settings, strategy, .. }: &Prepared,
-        monitor: &dyn Monitor,
-    ) -> Result<Option<(Film, ClusterReport)>, Failure> {
-        let whitted = WhittedTracer::new(world.scene(), world, lights);
-        let plain = PlainTracer::new(world.scene(), world, lights, self.plain_bounces());
-        let tracer: &dyn Integrator = match self.integrator {
-            Method::Whitted => &whitted,
-            Method::Plain => &plain,
-            _ => paths,
-        };
-        let strategy = strategy.unwrap_or_default();
-        let speed = match self.strategy.speed {
-            Speed::Measured if strategy == Strategy::SpeedProportional => measured_speed(tracer, view, self.seed),
-            Speed::Measured | Speed::Threads => rayon::current_num_threads() as f32,
-        };
-        render_on_ranks(communicator, tracer, view, settings, strategy, speed, monitor).map_err(|fault| match fault {
-            ClusterError::Cancelled(_) => "stopped before the picture had all samples".into(),
-            fault => fault.into(),
-        })
-    }
-
-    /// Renders on a graphics card. Returns the number of walks through the tree that ended at its step limit, too.
-    #[cfg(feature = "gpu")]
-    fn draw_on(
-        &self,
-        gpu: &gpu::Gpu,
-        scene: &Scene,
-        view: &View,
-        settings: &RenderSettings,
-        monitor: &dyn Monitor,
-    ) -> Result<(Drawn, u64), Failure> {
-        let on_gpu = gpu::GpuScene::new(gpu, scene)?;
-        let (max_bounces, block) = (self.max_bounces()?, self.block.on(gpu)?);
-        Ok(match self.integrator {
-            Method::Light | Method::Hybrid => {
-                let hybrid = self.integrator == Method::Hybrid;
-                let from_lights = gpu::FromLights { hybrid, max_bounces, block };
-                let picture = gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?;
-                let unfinished = picture.unfinished;
-                (self.drawn(picture), unfinished)
-            }
-            Method::Path | Method::Direct | Method::Whitted | Method::Plain => {
-                let gpu::Rendered { film, unfinished } =
-                    gpu::render(gpu, &on_gpu, view, max_bounces, settings, block, monitor)?;
-                (Drawn { film, row_seconds: None, light: None }, unfinished)
-            }
-        })
     }
 
     fn lens(&self) -> Result<Option<Lens>, Failure> {
@@ -339,24 +262,8 @@ impl Arguments {
     }
 }
 
-/// Picture with its report.
-struct Drawn {
-    film: Film,
-    /// Seconds that threads spend on each row, if they render rows.
-    row_seconds: Option<Vec<f64>>,
-    light: Option<LightReport>,
-}
-
 /// Tolerance of the published method of directions: a hundred contributions per pixel.
 const FAITHFUL_TOLERANCE: f32 = 0.01;
-
-/// Scene as the processor traces it.
-#[derive(Clone, Copy)]
-struct Traced<'a> {
-    paths: &'a PathTracer<'a>,
-    world: &'a World,
-    lights: &'a LightSampler<'a>,
-}
 
 /// Place and form of what is rendered.
 enum Target {
@@ -390,6 +297,10 @@ struct Prepared {
     runs_on_devices: bool,
     /// Division of the rows among ranks, if there are several.
     strategy: Option<Strategy>,
+    /// Place of checkpoints, if the picture can have them, on the first rank.
+    checkpoints: Option<PictureCheckpoints>,
+    /// Film to go on from.
+    begun: Option<Film>,
     /// Picture to compare with.
     reference: Option<Film>,
 }
@@ -401,6 +312,9 @@ impl Prepared {
         let target = arguments.target()?;
         if arguments.reference.is_some() && matches!(target, Target::Part(..)) {
             return Err("--reference is for whole pictures, not for --shard and --tile".into());
+        }
+        if arguments.resume && arguments.integrator.is_from_lights() {
+            return Err("paths from lights reach all of a picture and keep no checkpoint: leave out --resume".into());
         }
         let is_whole = matches!(target, Target::Picture(_)) && strategy.is_none();
         let runs_on_devices = arguments.integrator.runs_on_devices() && is_whole && !arguments.faithful;
@@ -419,7 +333,59 @@ impl Prepared {
         let view = View { camera, size: arguments.size.0, lens, filter };
         let read = |path: &PathBuf| read_reference(path, view.size);
         let reference = arguments.reference.as_ref().map(read).transpose()?;
-        Ok(Self { target, max_bounces, settings, opened, view, runs_on_devices, strategy, reference })
+        let (checkpoints, begun) = (None, None);
+        let mut prepared = Self {
+            target,
+            max_bounces,
+            settings,
+            opened,
+            view,
+            runs_on_devices,
+            strategy,
+            checkpoints,
+            begun,
+            reference,
+        };
+        if !arguments.integrator.is_from_lights() && !ranks::is_silent() {
+            prepared.find_checkpoints(arguments)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Sets the place of checkpoints, and reads one if the picture resumes.
+    fn find_checkpoints(&mut self, arguments: &Arguments) -> Result<(), Failure> {
+        let (path, tile) = match &self.target {
+            Target::Picture(_) => (&arguments.output, self.tile()),
+            Target::Part(tile, path) => (path, *tile),
+        };
+        let checkpoints = PictureCheckpoints::beside(path, &self.inputs(arguments), tile);
+        if arguments.resume {
+            self.begun = checkpoints.load(tile.size)?;
+            let is_in_part = |pixel: &Pixel| (1..self.settings.samples).contains(&pixel.samples);
+            let warning = match &self.begun {
+                None => {
+                    let path = path.display();
+                    Some(format!("there is no checkpoint of {path} to resume from: rendered from the start"))
+                }
+                Some(film) if self.strategy.is_some() && film.pixels().iter().any(is_in_part) => Some(
+                    "ranks go on from whole rows, so that rows of which the checkpoint has a part are rendered anew"
+                        .into(),
+                ),
+                Some(_) => None,
+            };
+            self.opened.warnings.extend(warning);
+        }
+        checkpoints.check_place()?;
+        self.checkpoints = Some(checkpoints);
+        Ok(())
+    }
+
+    /// Returns the tile that is rendered.
+    fn tile(&self) -> Tile {
+        match self.target {
+            Target::Picture(_) => Tile::whole(self.view.size),
+            Target::Part(tile, _) => tile,
+        }
     }
 
     /// Returns the inputs of the picture.
@@ -444,9 +410,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let digest = prepared.as_ref().map(|prepared| prepared.digest(arguments));
         agree(communicator, digest.map_err(ToString::to_string))?;
     }
-    let prepared = prepared?;
-    let Prepared { max_bounces, settings, opened, view, runs_on_devices, .. } = &prepared;
+    let mut prepared = prepared?;
+    let begun = prepared.begun.take();
+    let Prepared { max_bounces, settings, opened, view, runs_on_devices, checkpoints, .. } = &prepared;
     let device = if *runs_on_devices { arguments.work.open_device()? } else { Device::Cpu };
+    if arguments.resume && !matches!(device, Device::Cpu) {
+        return Err("a graphics card keeps no checkpoint of a picture: add --backend cpu, or leave out --resume".into());
+    }
     arguments.block.check(&device)?;
     clock.lap("load");
     let world = World::build(opened.scene.shared().clone(), Preset::best()).with_movers();
@@ -457,10 +427,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         check_starts(&lights)?;
     }
     let display = Display::new(arguments.json || ranks::is_silent());
-    let monitor = NamedStage { display: &display, name: "picture" };
-    let tile = if let Target::Part(tile, _) = prepared.target { tile } else { Tile::whole(view.size) };
+    let checkpoints = checkpoints.as_ref().filter(|_| matches!(device, Device::Cpu));
+    let watch = PictureWatch { stage: NamedStage { display: &display, name: "picture" }, checkpoints };
+    let tile = prepared.tile();
     let traced = Traced { paths: &paths, world: &world, lights: &lights };
-    let on_processor = || arguments.draw(traced, view, tile, settings, &monitor);
+    let begun_samples = begun.as_ref().map_or(0, sum_of_samples);
+    let on_processor = |begun| arguments.draw(traced, &prepared, begun, &watch);
     #[cfg_attr(not(feature = "gpu"), expect(unused_mut, reason = "only graphics cards are lost"))]
     let mut backend = device.name();
     let mut warnings = opened.warnings.clone();
@@ -470,14 +442,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     warnings.extend(darkness_of_picture(&opened.scene).map(|problem| problem.to_string()));
     let (Drawn { film, row_seconds, light }, cluster) = match (communicator, &device) {
         (Some(communicator), _) => {
-            let drawn = arguments.draw_on_ranks(communicator, traced, &prepared, &monitor)?;
+            let drawn = arguments.draw_on_ranks(communicator, traced, &prepared, begun, &watch)?;
             let Some((film, report)) = drawn else { return Ok(()) };
             (Drawn { film, row_seconds: None, light: None }, Some(report))
         }
-        (None, Device::Cpu) => (on_processor(), None),
+        (None, Device::Cpu) => (on_processor(begun), None),
         #[cfg(feature = "gpu")]
         (None, Device::Gpu(device)) => {
-            let drawn = match arguments.draw_on(device, &opened.scene, view, settings, &monitor) {
+            let drawn = match arguments.draw_on(device, &opened.scene, view, settings, &watch) {
                 Ok((drawn, unfinished)) => {
                     warnings.extend(unfinished_warning(unfinished, gpu::MAX_DEVICE_STEPS.into(), USE_PROCESSOR));
                     drawn
@@ -485,15 +457,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 Err(fault) => {
                     warnings.push(crate::bake::done_by_processor(fault));
                     backend = Device::Cpu.name();
-                    on_processor()
+                    on_processor(None)
                 }
             };
             (drawn, None)
         }
     };
     display.finish();
-    if light.as_ref().map_or(film.samples() == 0, |light| light.light_paths == 0) {
-        return Err("stopped before there was anything to write".into());
+    let is_stopped = interrupt::is_asked_to_stop() && film.min_samples() < settings.samples;
+    let how_to_go_on = checkpoints.filter(|_| is_stopped).map(|checkpoints| checkpoints.stop(&film));
+    if light.as_ref().map_or(film.min_samples() == 0, |light| light.light_paths == 0) {
+        return Err(how_to_go_on.unwrap_or_else(|| "stopped before there was anything to write".into()).into());
     }
     clock.lap("render");
     warnings.extend(light.as_ref().and_then(|light| light.shortfall(settings.tolerance)));
@@ -506,8 +480,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let costs = || traversal_costs(&world, view, tile);
     let (written, ev100) = match &prepared.target {
         Target::Picture(writer) => (&arguments.output, writer.write(&film, || cost_channels(&costs()), meter)?),
-        Target::Part(..) if film.samples() < settings.samples => {
-            return Err("stopped before the part had all samples: render it again".into());
+        Target::Part(..) if film.min_samples() < settings.samples => {
+            return Err(how_to_go_on.unwrap_or_else(|| "stopped before the part had all samples".into()).into());
         }
         Target::Part(tile, path) => {
             let inputs = prepared.inputs(arguments);
@@ -517,6 +491,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     };
     clock.lap("write");
+    warnings.extend(checkpoints.and_then(|checkpoints| checkpoints.finish(how_to_go_on)));
 
     let row_seconds = row_seconds.map(|seconds| scaled_to(seconds, clock.seconds["render"]));
     let outcome = Outcome {
@@ -527,7 +502,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         difference: prepared.reference.as_ref().map(|reference| Difference::between(&film, reference)),
         cluster: cluster.as_ref().map(|report| ClusterOutcome::of(report, "rows")),
         warnings: &warnings,
-        ..Outcome::of(&film, light, clock)
+        ..Outcome::of(&film, light, clock, begun_samples)
     };
     if arguments.json {
         say(serde_json::to_string(&outcome)?);

@@ -64,10 +64,11 @@ struct Bin {
 }
 
 impl Outcome<'_> {
-    /// Returns the part of the report that a picture and the time tell.
-    pub fn of(film: &Film, light: Option<LightReport>, clock: Clock) -> Self {
+    /// Returns the part of the report that a picture and the time tell. A checkpoint held `samples_before` samples of all
+    /// pixels, which count no time.
+    pub fn of(film: &Film, light: Option<LightReport>, clock: Clock, samples_before: u64) -> Self {
         let UVec2 { x: width, y: height } = film.size();
-        let of_samples = u64::from(width) * u64::from(height) * u64::from(film.samples());
+        let of_samples = sum_of_samples(film) - samples_before;
         let paths = light.as_ref().map_or(of_samples, LightReport::paths);
         Self {
             width,
@@ -149,6 +150,11 @@ impl LightReport {
             say(format_args!("{range:>17} contributions: {pixels} pixels"));
         }
     }
+}
+
+/// Returns the number of samples of all pixels.
+pub fn sum_of_samples(film: &Film) -> u64 {
+    film.pixels().iter().map(|pixel| u64::from(pixel.samples)).sum()
 }
 
 /// Returns the number of pixels with no contribution, one, two to three, four to seven, and so on.

@@ -24,6 +24,10 @@ const FIRST_DIVISOR: u32 = 32;
 /// Time below which fragments are not divided further in adaptive mode, in seconds. A message takes a tenth of it.
 const MIN_SECONDS: f64 = 0.002;
 
+/// Time that a fragment takes at most in adaptive mode, in seconds, unless a unit takes longer. Who keeps finished fragments
+/// loses no more when a run is killed.
+const MAX_SECONDS: f64 = 60.0;
+
 /// Fragment that workers compute.
 #[derive(Clone, Debug)]
 struct Issued {
@@ -116,8 +120,8 @@ impl Queue {
         Some(chosen.units.clone())
     }
 
-    /// Returns half of the worker's share of the pending units, or what takes [`MIN_SECONDS`]. A small first fragment
-    /// measures its speed.
+    /// Returns half of the worker's share of the pending units, within [`MIN_SECONDS`] and [`MAX_SECONDS`]. A small first
+    /// fragment measures its speed.
     fn adaptive_length(&self, worker: Rank) -> u32 {
         let speed = |progress: &WorkerProgress| {
             (progress.units > 0 && progress.seconds > 0.0).then(|| f64::from(progress.units) / progress.seconds)
@@ -130,8 +134,8 @@ impl Queue {
         let known: Vec<f64> = self.progress.iter().filter_map(speed).collect();
         let mean = known.iter().sum::<f64>() / known.len() as f64;
         let share = own / (mean * f64::from(workers));
-        let min = ((own * MIN_SECONDS) as u32).clamp(1, pending);
-        ((f64::from(pending) * share / 2.0) as u32).clamp(min, pending)
+        let [min, max] = [MIN_SECONDS, MAX_SECONDS].map(|seconds| ((own * seconds) as u32).clamp(1, pending));
+        ((f64::from(pending) * share / 2.0) as u32).clamp(min, max)
     }
 
     /// Records that a worker has finished a fragment after so many seconds. Returns true for the first one, whose result
@@ -233,6 +237,20 @@ mod tests {
         assert_eq!(lengths[..3], [100, 1575, 1181]);
         assert!(lengths[1..lengths.len() - 1].iter().all(|&length| length >= 262), "{lengths:?}");
         assert_eq!(lengths.iter().sum::<usize>(), 6400);
+    }
+
+    #[test]
+    fn adaptive_fragments_take_a_minute_at_most() {
+        let mut queue = Queue::new(6400, 2, Fragments::Adaptive, false);
+        let first = queue.next(FIRST).unwrap();
+        // Half a second a unit: a quarter of the 6300 units that are left would take 13 minutes.
+        assert!(queue.finish(FIRST, &first, first.len() as f64 / 2.0));
+        assert_eq!(queue.next(FIRST).unwrap().len(), 120);
+        // Units of two minutes come alone.
+        let mut queue = Queue::new(6400, 2, Fragments::Adaptive, false);
+        let first = queue.next(FIRST).unwrap();
+        assert!(queue.finish(FIRST, &first, first.len() as f64 * 120.0));
+        assert_eq!(queue.next(FIRST).unwrap().len(), 1);
     }
 
     #[test]

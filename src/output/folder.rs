@@ -20,8 +20,8 @@ pub enum Overwrite {
 pub enum InTheWay {
     /// A file that no bake wrote, or that has changed since.
     #[error(
-        "{} is in the way: it is no file that a bake wrote, or it has changed since; move it, choose another folder, or \
-         replace it with --force",
+        "{} is in the way: it is no file that this program wrote, or it has changed since; move it, choose another \
+         place, or let a bake replace it with --force",
         .0.display()
     )]
     Foreign(PathBuf),

@@ -106,6 +106,16 @@ impl Film {
         self.pixels.first().map_or(0, |pixel| pixel.samples)
     }
 
+    /// Returns the smallest number of samples of a pixel. Rows of an unfinished picture may have more.
+    pub fn min_samples(&self) -> u32 {
+        self.pixels.iter().map(|pixel| pixel.samples).min().unwrap_or_default()
+    }
+
+    /// Returns the largest number of samples of a pixel.
+    pub fn max_samples(&self) -> u32 {
+        self.pixels.iter().map(|pixel| pixel.samples).max().unwrap_or_default()
+    }
+
     pub(super) fn rows_mut(&mut self) -> core::slice::ChunksExactMut<'_, Pixel> {
         self.pixels.chunks_exact_mut(self.size.x as usize)
     }

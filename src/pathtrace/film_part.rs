@@ -27,8 +27,8 @@ pub struct PictureInputs {
 }
 
 impl PictureInputs {
-    /// Returns the inputs of a picture. `integrator` names the method and its limits. Limits of time and error must be
-    /// unset, since they depend on the whole picture.
+    /// Returns the inputs of a picture. `integrator` names the method and its limits. The time limit does not count. For
+    /// parts, limits of time and error must be unset, since they depend on the whole picture.
     pub fn new(scene: &Scene, view: &View, integrator: &str, settings: &RenderSettings) -> Self {
         // The hash of a scene leaves out what only pictures show: bumps and solid glass.
         let mut hasher = blake3::Hasher::new();
@@ -36,6 +36,7 @@ impl PictureInputs {
         hasher.update(format!("{:?}", scene.materials).as_bytes());
         let scene = scene::Hash(*hasher.finalize().as_bytes());
         // The debug text of a float is exact, and only the same version reads the digest.
+        let settings = RenderSettings { time_limit: None, ..*settings };
         let settings = blake3::hash(format!("{view:?} {integrator} {settings:?}").as_bytes());
         Self { scene, settings: scene::Hash(*settings.as_bytes()), size: view.size }
     }

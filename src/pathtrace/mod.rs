@@ -69,7 +69,7 @@ pub use on_ranks::{measured_speed, render_on_ranks};
 pub use path::PathTracer;
 pub use plain::PlainTracer;
 pub use published::{Directions, PublishedMeans};
-pub use render::{RenderSettings, render, render_tile, render_timed_tile};
+pub use render::{RenderObserver, RenderSettings, render, render_tile, render_tile_from};
 pub use tile::Tile;
 pub use tonemapping::{Tonemapping, to_srgb8};
 pub use view::{Lens, PixelFilter, ProjectedPoint, View};

@@ -6,13 +6,20 @@ use std::time::Duration;
 use bytemuck::{cast_slice, pod_collect_to_vec};
 use glam::UVec2;
 
-use super::{Film, Integrator, RenderSettings, Tile, View, render, render_tile};
+use super::{Film, Integrator, Pixel, RenderObserver, RenderSettings, Tile, View, render, render_tile};
 use crate::clock;
-use crate::cluster::{ClusterError, ClusterReport, Communicator, Strategy, Work, distribute};
+use crate::cluster::{
+    ClusterError, ClusterReport, Communicator, Decoder, Encoder, Rank, Strategy, Tag, Work, distribute,
+};
 use crate::progress::{Cancelled, Monitor, Unmonitored};
+
+/// Rows that a picture lacks, from the master to all others.
+const ROWS: Tag = Tag(11);
 
 /// Rows of a picture as work.
 struct Rows<'a> {
+    /// Rows that lack samples, from the top.
+    rows: Vec<u32>,
     tracer: &'a dyn Integrator,
     view: &'a View,
     settings: &'a RenderSettings,
@@ -20,21 +27,34 @@ struct Rows<'a> {
 
 impl Work for Rows<'_> {
     fn units(&self) -> u32 {
-        self.view.size.y
+        self.rows.len() as u32
     }
 
-    fn compute(&self, rows: Range<u32>, monitor: &dyn Monitor) -> Result<Vec<u8>, Cancelled> {
-        let film = render_tile(self.tracer, self.view, Tile::rows(self.view.size, rows), self.settings, monitor);
-        let is_whole = film.pixels().iter().all(|pixel| pixel.samples == self.settings.samples);
-        if is_whole { Ok(cast_slice(film.pixels()).to_vec()) } else { Err(Cancelled) }
+    fn compute(&self, units: Range<u32>, monitor: &dyn Monitor) -> Result<Vec<u8>, Cancelled> {
+        let mut pixels = Vec::new();
+        for tile in tiles(&self.rows, units, self.view.size) {
+            let film = render_tile(self.tracer, self.view, tile, self.settings, monitor);
+            if film.min_samples() < self.settings.samples {
+                return Err(Cancelled);
+            }
+            pixels.extend_from_slice(cast_slice(film.pixels()));
+        }
+        Ok(pixels)
     }
 }
 
-/// Renders a view on all ranks and returns the film and a report on the master, `None` on other ranks. Every rank must
-/// call it with the same view, settings and strategy.
+/// Returns the tiles that some of these rows make up, each as many rows as adjoin.
+fn tiles(rows: &[u32], units: Range<u32>, size: UVec2) -> impl Iterator<Item = Tile> {
+    let rows = &rows[units.start as usize..units.end as usize];
+    rows.chunk_by(|row, next| row + 1 == *next).map(move |rows| Tile::rows(size, rows[0]..rows[0] + rows.len() as u32))
+}
+
+/// Renders the rows of a view that the master's film lacks, on all ranks. Returns a report on the master, `None` on other
+/// ranks. Every rank must call it with the same view, settings and strategy.
 ///
-/// The film is that of [`render`], bit for bit, as long as neither the time nor the error limits the number of passes.
-/// `speed` is the speed of this rank, which only [`Strategy::SpeedProportional`] uses.
+/// The master's film ends as that of [`render`], bit for bit, as long as neither the time nor the error limits the number
+/// of passes. After an error it has the rows that came before. Rows with a part of their samples begin anew. Other ranks
+/// leave their film as it is. `speed` is the speed of this rank, which only [`Strategy::SpeedProportional`] uses.
 ///
 /// # Errors
 /// Returns an error if the master's monitor cancels, or a rank is lost.
@@ -43,17 +63,36 @@ pub fn render_on_ranks(
     tracer: &dyn Integrator,
     view: &View,
     settings: &RenderSettings,
-    strategy: Strategy,
-    speed: f32,
-    monitor: &dyn Monitor,
-) -> Result<Option<(Film, ClusterReport)>, ClusterError> {
-    let mut film = Film::new(view.size);
-    let mut receive = |rows: Range<u32>, pixels: Vec<u8>| {
-        let tile = Tile::rows(view.size, rows);
-        film.set_tile(tile, &Film::from_pixels(tile.size, pod_collect_to_vec(&pixels)));
+    (strategy, speed): (Strategy, f32),
+    film: &mut Film,
+    observer: &dyn RenderObserver,
+) -> Result<Option<ClusterReport>, ClusterError> {
+    let rows = unfinished_rows(communicator, film, settings.samples)?;
+    let work = Rows { rows, tracer, view, settings };
+    let mut receive = |units: Range<u32>, bytes: Vec<u8>| {
+        let pixels: Vec<Pixel> = pod_collect_to_vec(&bytes);
+        let mut rest = pixels.as_slice();
+        for tile in tiles(&work.rows, units, view.size) {
+            let (own, others) = rest.split_at(tile.size.element_product() as usize);
+            film.set_tile(tile, &Film::from_pixels(tile.size, own.to_vec()));
+            rest = others;
+        }
+        observer.film_improved(film);
     };
-    let report = distribute(communicator, &Rows { tracer, view, settings }, strategy, speed, &mut receive, monitor)?;
-    Ok(report.map(|report| (film, report)))
+    distribute(communicator, &work, strategy, speed, &mut receive, observer)
+}
+
+/// Returns the rows in which the master's film lacks samples, on all ranks.
+fn unfinished_rows(communicator: &dyn Communicator, film: &Film, samples: u32) -> Result<Vec<u32>, ClusterError> {
+    if communicator.rank() != Rank::MASTER {
+        let message = communicator.recv(Some(Rank::MASTER), Some(ROWS))?;
+        return Ok(Decoder::new(&message.bytes).slice()?);
+    }
+    let lacks = |row: &[Pixel]| row.iter().any(|pixel| pixel.samples < samples);
+    let rows = film.pixels().chunks_exact(film.size().x as usize).zip(0..);
+    let rows: Vec<u32> = rows.filter_map(|(pixels, row)| lacks(pixels).then_some(row)).collect();
+    communicator.send_to_others(ROWS, &Encoder::new().slice(&rows).finish());
+    Ok(rows)
 }
 
 /// Minimum duration of the benchmark.
@@ -83,6 +122,7 @@ mod tests {
     use crate::builtin_scenes;
     use crate::cluster::{Fragments, Schedule, run_local};
     use crate::lights::LightSampler;
+    use crate::pathtrace::render::Unobserved;
     use crate::pathtrace::{PathTracer, PixelFilter};
     use crate::scene::Camera;
 
@@ -95,6 +135,22 @@ mod tests {
         let view = View { camera, size: UVec2::new(9, 11), lens: None, filter: PixelFilter::Tent };
         let settings = RenderSettings { samples: 2, ..RenderSettings::default() };
         let whole = render(&tracer, &view, &settings, &Unmonitored);
+        // Of a run that was stopped, three rows are whole, and three have one sample of two.
+        let mut stopped = Film::new(view.size);
+        stopped.set_tile(
+            Tile::rows(view.size, 0..4),
+            &render_tile(
+                &tracer,
+                &view,
+                Tile::rows(view.size, 0..4),
+                &RenderSettings { samples: 1, ..settings },
+                &Unmonitored,
+            ),
+        );
+        for rows in [1..2, 5..7] {
+            let tile = Tile::rows(view.size, rows);
+            stopped.set_tile(tile, &render_tile(&tracer, &view, tile, &settings, &Unmonitored));
+        }
         let strategies = [
             Strategy::Equally,
             Strategy::SpeedProportional,
@@ -102,12 +158,26 @@ mod tests {
             Strategy::default(),
         ];
         for strategy in strategies {
-            for ranks in 1..=4 {
-                let mut films = run_local(ranks, Schedule::Parallel, |communicator| {
-                    render_on_ranks(communicator, &tracer, &view, &settings, strategy, 1.0, &Unmonitored).unwrap()
+            for (ranks, begun, units) in [(1, None, 11), (2, None, 11), (3, Some(&stopped), 8), (4, Some(&whole), 0)] {
+                let mut done = run_local(ranks, Schedule::Parallel, |communicator| {
+                    let mut film =
+                        begun.filter(|_| communicator.rank() == Rank::MASTER).cloned().unwrap_or(Film::new(view.size));
+                    let speed = (strategy, 1.0);
+                    let report = render_on_ranks(
+                        communicator,
+                        &tracer,
+                        &view,
+                        &settings,
+                        speed,
+                        &mut film,
+                        &Unobserved(&Unmonitored),
+                    )
+                    .unwrap();
+                    (film, report)
                 });
-                let (film, _) = films.swap_remove(0).unwrap();
+                let (film, report) = done.swap_remove(0);
                 assert_eq!(film, whole, "{strategy:?}, {ranks} ranks");
+                assert_eq!(report.unwrap().units, units);
             }
         }
     }

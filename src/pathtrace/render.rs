@@ -79,35 +79,63 @@ pub fn render_tile(
     settings: &RenderSettings,
     monitor: &dyn Monitor,
 ) -> Film {
-    render_timed_tile(tracer, view, tile, settings, monitor).0
+    let mut film = Film::new(tile.size);
+    render_tile_from(tracer, view, tile, settings, &mut film, &Unobserved(monitor));
+    film
 }
 
-/// Renders a tile of a view as [`render_tile`] does. Also returns the seconds of each row on the thread that renders it,
-/// all samples together. A [`Simulation`](crate::cluster::Simulation) predicts from them.
-pub fn render_timed_tile(
+/// Monitor of a render that also sees its film, such as to keep it.
+pub trait RenderObserver: Monitor {
+    /// Is told that the film has more samples, after each pass or each part that a rank has rendered.
+    fn film_improved(&self, film: &Film);
+}
+
+/// Observer that ignores the film.
+pub(super) struct Unobserved<'a>(pub &'a dyn Monitor);
+
+impl Monitor for Unobserved<'_> {
+    fn progress(&self, fraction: f32) {
+        self.0.progress(fraction);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+impl RenderObserver for Unobserved<'_> {
+    fn film_improved(&self, _film: &Film) {}
+}
+
+/// Renders the samples that a tile's film lacks, and ends with the film of [`render_tile`], bit for bit.
+///
+/// The film may be of a render that was stopped, on this machine or on ranks. Returns the seconds of each row on the thread
+/// that renders it, all samples together. A [`Simulation`](crate::cluster::Simulation) predicts from them.
+pub fn render_tile_from(
     tracer: &dyn Integrator,
     view: &View,
     tile: Tile,
     settings: &RenderSettings,
-    monitor: &dyn Monitor,
-) -> (Film, Vec<f64>) {
+    film: &mut Film,
+    observer: &dyn RenderObserver,
+) -> Vec<f64> {
     let started = clock::now();
-    let mut film = Film::new(tile.size);
     let mut row_seconds = vec![0.0; tile.size.y as usize];
-    for sample in 0..settings.samples {
+    for sample in film.min_samples()..settings.samples {
         let fraction = settings.fraction_done(sample, started.elapsed());
         let is_good = || settings.error_to_judge(sample).is_some_and(|error| film.relative_error() <= error);
-        if monitor.is_cancelled() || settings.is_used_up(sample, fraction) || is_good() {
+        if observer.is_cancelled() || settings.is_used_up(sample, fraction) || is_good() {
             break;
         }
-        monitor.progress(fraction);
-        let of_pass = add_pass(tracer, view, tile.origin, &mut film, sample, settings.seed);
+        observer.progress(fraction);
+        let of_pass = add_pass(tracer, view, tile.origin, film, sample, settings.seed);
         row_seconds.iter_mut().zip(of_pass).for_each(|(sum, seconds)| *sum += seconds);
+        observer.film_improved(film);
     }
-    (film, row_seconds)
+    row_seconds
 }
 
-/// Adds a sample to each pixel of a film that begins at a pixel of the view. Returns the seconds of each row.
+/// Adds a sample to each pixel that lacks it, of a film that begins at a pixel of the view. Returns the seconds of each row.
 pub(super) fn add_pass(
     tracer: &dyn Integrator,
     view: &View,
@@ -120,7 +148,7 @@ pub(super) fn add_pass(
     let rows: Vec<_> = film.rows_mut().collect();
     let rows = rows.into_par_iter().enumerate().with_max_len(1).map(|(y, row)| {
         let started = clock::now();
-        for (x, pixel) in row.iter_mut().enumerate() {
+        for (x, pixel) in row.iter_mut().enumerate().filter(|(_, pixel)| pixel.samples == sample) {
             let place = origin + UVec2::new(x as u32, y as u32);
             let seed = hash2(hash2(seed, place.y), place.x);
             let [on_film] = points([hash2(seed, CAMERA)], sample);

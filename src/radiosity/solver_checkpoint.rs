@@ -188,7 +188,7 @@ pub struct SolverCheckpoint<'a> {
 
 /// Error of bytes that are not a valid checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the checkpoint is damaged, or of another version of this program; bake without --resume")]
+#[error("the checkpoint is damaged, or of another version of this program; start anew without --resume")]
 pub struct SolverCheckpointError;
 
 impl SolverCheckpoint<'_> {

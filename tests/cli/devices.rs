@@ -68,6 +68,8 @@ fn a_graphics_card_renders_and_replays_rays_as_the_processor_does() {
     assert_eq!((&on_gpu["backend"], &on_cpu["backend"]), (&"gpu".into(), &"cpu".into()));
     let [a, b] = [&on_gpu, &on_cpu].map(|report| report["ev100"].as_f64().unwrap());
     assert_eq!(a, b);
+    let resume = ["render", "builtin:furnace", "-o", "x.png", "--size", "8x8", "--resume", "--backend", "gpu"];
+    assert!(complaint(&folder, &resume).contains("add --backend cpu, or leave out --resume"));
 }
 
 #[test]

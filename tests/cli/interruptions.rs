@@ -94,6 +94,75 @@ fn a_second_ctrl_c_ends_at_once_what_the_first_waits_for() {
     assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
 }
 
+/// Arguments of a picture of many passes, for a file and with more options.
+#[cfg(unix)]
+fn picture<'a>(output: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let size = ["--size", "96x64", "--samples", "400", "--threads", "1", "--backend", "cpu"];
+    [&["render", "builtin:cornell_box", "-o", output][..], &size, more].concat()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_render_goes_on_to_the_same_bytes_and_refuses_what_is_no_checkpoint_of_it() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    json(&run(&folder, &picture("undisturbed.exr", &["--json"])));
+    let shard = ["--shard", "2/2"];
+    for (output, file, more) in [("out.exr", "out.exr", &[][..]), ("parts", "parts/part_0_32_96x32.film", &shard)] {
+        let checkpoint = format!("{file}.checkpoint.bin");
+        let mut child = radiosity(&folder, &picture(output, more)).stdout(Stdio::null()).spawn().unwrap();
+        wait_for("a checkpoint", || path(&checkpoint).exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!path(file).exists(), "the render was over before it could be killed");
+
+        let resume = |options: &[&'static str]| picture(output, &[more, options, &["--resume", "--json"]].concat());
+        assert!(complaint(&folder, &resume(&["--seed", "5"])).contains("other settings"));
+        assert!(complaint(&folder, &resume(&["--bounces", "1"])).contains("other settings"));
+        let bytes = fs::read(path(&checkpoint)).unwrap();
+        let previous = format!("{file}.checkpoint.previous.bin");
+        let _ = fs::remove_file(path(&previous));
+        fs::write(path(&checkpoint), &bytes[..bytes.len() - 1]).unwrap();
+        assert!(complaint(&folder, &resume(&[])).contains("damaged; start anew without --resume"));
+        fs::write(path(&checkpoint), &bytes).unwrap();
+        let resumed = json(&run(&folder, &resume(&[])));
+        assert_eq!((&resumed["warnings"], &resumed["samples"]), (&serde_json::json!([]), &400.into()));
+        assert!(resumed["paths"].as_u64().unwrap() < if more.is_empty() { 96 * 64 * 400 } else { 96 * 32 * 400 });
+        assert!(!path(&checkpoint).exists());
+    }
+    assert!(fs::read(path("out.exr")).unwrap() == fs::read(path("undisturbed.exr")).unwrap());
+    // A checkpoint is no part.
+    fs::write(path("parts/part_0_0_96x32.film.checkpoint.bin"), "").unwrap();
+    assert!(complaint(&folder, &["merge", "parts", "-o", "merged.exr"]).contains("row 0 to row 31"));
+    fs::remove_file(path("parts/part_0_0_96x32.film.checkpoint.bin")).unwrap();
+    let none = json(&run(&folder, &picture("parts", &["--shard", "1/2", "--resume", "--json"])));
+    assert!(none["warnings"].to_string().contains("there is no checkpoint of parts/part_0_0_96x32.film"), "{none}");
+    assert!(run(&folder, &["merge", "parts", "-o", "merged.exr"]).status.success());
+    assert!(fs::read(path("merged.exr")).unwrap() == fs::read(path("undisturbed.exr")).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_writes_a_picture_that_can_go_on_and_keeps_a_part_that_is_not_written() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    let shard = ["--shard", "1/2"];
+    for (output, file, more) in [("out.png", "out.png", &[][..]), ("parts", "parts/part_0_0_96x32.film", &shard)] {
+        let arguments = picture(output, more);
+        let child = radiosity(&folder, &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let checkpoint = path(&format!("{file}.checkpoint.bin"));
+        wait_for("a checkpoint", || checkpoint.exists());
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        let stopped = child.wait_with_output().unwrap();
+        assert!(stderr(&stopped).contains("repeat the command with --resume"), "{}", stderr(&stopped));
+        assert_eq!((stopped.status.success(), path(file).exists()), (more.is_empty(), more.is_empty()));
+        let resumed = run(&folder, &picture(output, &[more, &["--resume"]].concat()));
+        assert!(resumed.status.success() && !checkpoint.exists(), "{}", stderr(&resumed));
+    }
+    assert!(run(&folder, &picture("undisturbed.png", &[])).status.success());
+    assert!(fs::read(path("out.png")).unwrap() == fs::read(path("undisturbed.png")).unwrap());
+}
+
 #[test]
 fn time_ends_progressive_refinement_between_shots_and_the_level_is_whole() {
     let folder = folder();

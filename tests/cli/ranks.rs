@@ -6,6 +6,8 @@ use std::process::Stdio;
 
 use tempfile::TempDir;
 
+#[cfg(all(feature = "mpi", target_os = "linux"))]
+use super::wait_for;
 use super::{complaint, files, folder, json, radiosity, run, stderr};
 
 const PICTURE: [&str; 8] = ["render", "builtin:cornell_box", "--size", "20x16", "--samples", "3", "--backend", "cpu"];
@@ -121,6 +123,8 @@ fn merged_shards_of_a_bake_are_the_level_of_a_single_run() {
     let report = json(&run(&folder, &["merge", "parts", "-o", "merged", "--json"]));
     assert!(report["rays"].as_u64().unwrap() > 100_000, "{report}");
     assert_same_levels(&folder, "whole", "merged");
+    let refusal = complaint(&folder, &["merge", "parts", "-o", "again", "--memory", "4000"]);
+    assert!(refusal.contains("leave out --memory"), "{refusal}");
     // A part that is lost is named, and its shard computes it again.
     let lost = folder.path().join("parts/step_00001_part_3_of_3.bin");
     fs::remove_file(&lost).unwrap();
@@ -180,15 +184,19 @@ mod mpi {
 
     use super::*;
 
-    /// Runs the command line on four ranks.
     fn run_on_ranks(folder: &TempDir, arguments: &[&str]) -> Output {
-        Command::new("mpirun")
+        on_ranks(folder, arguments).output().unwrap()
+    }
+
+    /// Returns the command line on four ranks.
+    fn on_ranks(folder: &TempDir, arguments: &[&str]) -> Command {
+        let mut mpirun = Command::new("mpirun");
+        mpirun
             .args(["--allow-run-as-root", "--oversubscribe", "--quiet", "-n", "4", env!("CARGO_BIN_EXE_radiosity")])
             .args(arguments)
             .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+            .stdin(Stdio::null());
+        mpirun
     }
 
     #[test]
@@ -210,6 +218,38 @@ mod mpi {
             assert!(is_same(&folder, "whole.exr", "ranks.exr"), "{strategy:?}");
             fs::remove_file(folder.path().join("ranks.exr")).unwrap();
         }
+    }
+
+    /// Kills one of the ranks of a run of `mpirun`, which are its children.
+    #[cfg(target_os = "linux")]
+    fn kill_a_rank(mpirun: u32) {
+        let children = fs::read_to_string(format!("/proc/{mpirun}/task/{mpirun}/children")).unwrap();
+        let rank = children.split_whitespace().last().expect("a rank");
+        assert!(Command::new("kill").args(["-KILL", rank]).status().unwrap().success());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ranks_of_which_one_is_lost_go_on_to_the_picture_of_a_single_process() {
+        let folder = folder();
+        let picture = |output, more: &[&'static str]| {
+            let fixed = ["--size", "48x64", "--samples", "1500", "--threads", "1", "--backend", "cpu", "-o", output];
+            [&["render", "builtin:cornell_box"][..], &fixed, more].concat()
+        };
+        let checkpoint = folder.path().join("ranks.exr.checkpoint.bin");
+        let mut mpirun =
+            on_ranks(&folder, &picture("ranks.exr", &[])).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("a checkpoint", || checkpoint.exists());
+        kill_a_rank(mpirun.id());
+        assert!(!mpirun.wait().unwrap().success());
+        assert!(!folder.path().join("ranks.exr").exists() && checkpoint.exists());
+        let refused = run_on_ranks(&folder, &picture("ranks.exr", &["--resume", "--seed", "1"]));
+        assert!(stderr(&refused).contains("other settings"), "{}", stderr(&refused));
+        let resumed = json(&run_on_ranks(&folder, &picture("ranks.exr", &["--resume", "--json"])));
+        assert!(resumed["cluster"]["units"].as_u64().unwrap() < 64, "{resumed}");
+        assert!(!checkpoint.exists());
+        assert!(run(&folder, &picture("whole.exr", &[])).status.success());
+        assert!(is_same(&folder, "whole.exr", "ranks.exr"));
     }
 
     #[test]

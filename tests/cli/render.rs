@@ -77,6 +77,7 @@ fn render_says_what_it_cannot_draw() {
     assert!(complain(&["-o", "x.png", "--error", "0"]).contains("--error"));
     assert!(complain(&["-o", "x.png", "--lens", "1"]).contains("is no lens"));
     assert!(complain(&["-o", "x.png", "--tonemapping", "blender-filmic"]).contains("choose agx"));
+    assert!(complain(&["-o", "x.png", "--integrator", "hybrid", "--resume"]).contains("leave out --resume"));
     // Refused before the image is rendered, which would take days.
     assert!(complain(&["-o", "nowhere/x.png", "--samples", "9999999"]).contains("nowhere"));
     let usage = run(&folder, &["render", "builtin:furnace", "-o", "x.png", "--size", "0x9"]);
@@ -99,5 +100,5 @@ fn ctrl_c_writes_the_picture_as_far_as_it_is() {
     output.read_to_string(&mut text).unwrap();
     assert!(child.wait().unwrap().success());
     assert!(text.contains("8 x 8 pixels of ") && !text.contains("10000000"), "{text}");
-    assert_eq!(files(folder.path()), ["x.png"]);
+    assert_eq!(files(folder.path())[..2], ["x.png", "x.png.checkpoint.bin"]);
 }

@@ -55,6 +55,22 @@ fn a_picture_that_is_stopped_is_the_one_with_fewer_samples() {
 }
 
 #[test]
+fn a_picture_that_was_stopped_goes_on_to_the_same_bytes() {
+    let scene = builtin_scenes::build("cornell_box").unwrap();
+    let (world, lights) = (BruteForce::new(&scene), LightSampler::new(&scene));
+    let (view, settings) = (cornell_view(16), RenderSettings { samples: 7, ..Default::default() });
+    let tracer = PathTracer::new(&scene, &world, &lights, None);
+    let whole = draw(&scene, &settings, &Unmonitored);
+    let mut film = draw(&scene, &settings, &Impatient(AtomicU32::new(3)));
+    assert_eq!(film.samples(), 3);
+    // Ranks leave whole rows.
+    let tile = Tile::rows(view.size, 4..9);
+    film.set_tile(tile, &render_tile(&tracer, &view, tile, &settings, &Unmonitored));
+    render_tile_from(&tracer, &view, Tile::whole(view.size), &settings, &mut film, &Unobserved(&Unmonitored));
+    assert_eq!(film, whole);
+}
+
+#[test]
 fn a_picture_is_done_when_it_is_as_good_as_was_asked_for() {
     let scene = builtin_scenes::build("cornell_empty").unwrap();
     let wanted = 0.3;
