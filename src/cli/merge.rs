@@ -22,7 +22,7 @@ pub struct Arguments {
     output: PathBuf,
     #[command(flatten)]
     picture: PictureArguments,
-    /// Maximum memory to use, MiB [default: three quarters of the machine's memory, or of its control group's limit]
+    /// Maximum memory to use for a picture, MiB; a bake has that of its shards [default: three quarters of the machine's memory, or of its control group's limit]
     #[arg(long, value_name = "MIB")]
     memory: Option<u32>,
     /// Print one JSON object
@@ -83,6 +83,10 @@ fn merge_bake(arguments: &Arguments, manifest: &Manifest) -> Result<(), Failure>
         return Err(
             "--ev and --tonemapping are for pictures, and the folder has parts of a bake: leave them out".into()
         );
+    }
+    if arguments.memory.is_some() {
+        // With another limit a bake may have other light.
+        return Err("parts of a bake are merged with the --memory of their shards: leave out --memory".into());
     }
     for folder in &arguments.folders[1..] {
         match Manifest::read(folder)? {
