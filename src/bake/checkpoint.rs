@@ -1,7 +1,8 @@
 //! Checkpoints of a bake in its output folder, and of a picture beside it, so that killed work can go on.
 //!
-//! A checkpoint holds the solver's state, or the film. It is written to a temporary file, synced, and renamed over the last one. The
-//! checkpoint before is kept as a second generation, so that one complete generation survives a crash at any moment.
+//! A checkpoint holds the solver's state, or the film. It is written to a temporary file, synced, and renamed over the
+//! last one. The checkpoint before is kept as a second generation, so that one complete generation survives a crash at
+//! any moment.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -22,7 +23,8 @@ const DIGEST_START: u64 = 8 + 32;
 /// Endings of the names of a picture's checkpoints, of both generations.
 const PICTURE_ENDINGS: [&str; 2] = [".checkpoint.bin", ".checkpoint.previous.bin"];
 
-/// Digest of all inputs that the bytes of a bake or a picture depend on: the scene, the settings, the version of this crate.
+/// Digest of all inputs that the bytes of a bake or a picture depend on: the scene, the settings, the version of this
+/// crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputsHash([u8; 32]);
 

@@ -22,7 +22,8 @@ pub struct Arguments {
     output: PathBuf,
     #[command(flatten)]
     picture: PictureArguments,
-    /// Maximum memory to use for a picture, MiB; a bake has that of its shards [default: three quarters of the machine's memory, or of its control group's limit]
+    /// Maximum memory to use for a picture, MiB; a bake uses that of its shards [default: three quarters of the machine's
+    /// memory, or of its control group's limit]
     #[arg(long, value_name = "MIB")]
     memory: Option<u32>,
     /// Print one JSON object

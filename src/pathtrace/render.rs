@@ -135,7 +135,8 @@ pub fn render_tile_from(
     row_seconds
 }
 
-/// Adds a sample to each pixel that lacks it, of a film that begins at a pixel of the view. Returns the seconds of each row.
+/// Adds a sample to each pixel that lacks it, of a film that begins at a pixel of the view. Returns the seconds of each
+/// row.
 pub(super) fn add_pass(
     tracer: &dyn Integrator,
     view: &View,

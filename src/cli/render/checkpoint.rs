@@ -76,8 +76,8 @@ impl PictureCheckpoints {
         }
     }
 
-    /// Removes the checkpoints of a render whose picture is written, unless it was stopped. Returns a warning: `how_to_go_on`,
-    /// or that a checkpoint could not be removed or saved.
+    /// Removes the checkpoints of a render whose picture is written, unless it was stopped. Returns a warning:
+    /// `how_to_go_on`, or that a checkpoint could not be removed or saved.
     pub fn finish(&self, how_to_go_on: Option<String>) -> Option<String> {
         let removed = || self.checkpoints.remove().err();
         how_to_go_on
