@@ -1,14 +1,14 @@
 //! Drawing of the picture: by the processor, by ranks, or by a graphics card.
 
 use super::checkpoint::PictureWatch;
-#[cfg(feature = "gpu")]
-use super::gpu;
 use super::{Arguments, FAITHFUL_TOLERANCE, Method, Prepared};
 use crate::accel::World;
 use crate::cli::Failure;
 use crate::cli::ranks::Speed;
 use crate::cli::render_report::LightReport;
 use crate::cluster::{ClusterError, ClusterReport, Communicator, Strategy};
+#[cfg(feature = "gpu")]
+use crate::gpu;
 use crate::lights::LightSampler;
 use crate::pathtrace::{
     Film, Integrator, LightPicture, LightTracer, PathTracer, PlainTracer, PublishedMeans, WhittedTracer,
