@@ -80,9 +80,9 @@ impl Quiet {
     }
 }
 
-/// Returns a bake of the level that takes a few seconds.
+/// Returns a bake of the level that takes a few seconds. Graphics cards would round differently.
 pub fn quick_bake() -> Bake {
-    let mut settings = BakeSettings::default();
+    let mut settings = BakeSettings { device: DeviceChoice::Cpu, ..default() };
     settings.layout.texels_per_meter = 1.0;
     settings.solver.error = 0.2;
     Bake { settings, ..default() }

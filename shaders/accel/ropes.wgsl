@@ -1,8 +1,7 @@
 // Traversal of a KD-tree along ropes: links from each leaf to the nodes beyond its faces (Popov et al. 2007).
 //
-// A thread needs no stack, and repeats no steps. Twelve words precede the references of a leaf: the lower corner of its
-// cell, the upper corner, the nodes beyond the lower faces, and those beyond the upper ones. A node is `NONE` beyond the
-// tree. The counterpart in Rust is `Walk::Ropes`.
+// A thread needs no stack, and repeats no steps. Twelve words precede the references of a leaf. They are the lower and
+// upper corner of its cell, and the nodes beyond its lower and upper faces. A node is `NONE` beyond the tree. The counterpart in Rust is `Walk::Ropes`.
 
 /// Words before a leaf's references.
 const ROPE_WORDS: u32 = 12u;

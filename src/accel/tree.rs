@@ -119,6 +119,7 @@ impl Tree {
         root as u32
     }
 }
+
 fn bounds_of(triangles: &[Triangle]) -> Aabb {
     triangles.iter().fold(Aabb::EMPTY, |bounds, triangle| bounds.union(triangle.bounds()))
 }

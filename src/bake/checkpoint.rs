@@ -1,4 +1,4 @@
-//! Checkpoints of a bake in its output folder, and of a picture beside it, so that killed work can go on.
+//! Checkpoints of a bake in its folder, and of a picture beside it, so that killed work can go on.
 //!
 //! A checkpoint holds the solver's state, or the film. It is written to a temporary file, synced, and renamed over the
 //! last one. The checkpoint before is kept as a second generation, so that one complete generation survives a crash at
@@ -23,8 +23,7 @@ const DIGEST_START: u64 = 8 + 32;
 /// Endings of the names of a picture's checkpoints, of both generations.
 const PICTURE_ENDINGS: [&str; 2] = [".checkpoint.bin", ".checkpoint.previous.bin"];
 
-/// Digest of all inputs that the bytes of a bake or a picture depend on: the scene, the settings, the version of this
-/// crate.
+/// Digest of all that the bytes of a bake or a picture depend on: scene, settings, and version of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputsHash([u8; 32]);
 
@@ -90,7 +89,7 @@ pub enum CheckpointError {
         allowed_mib: u64,
     },
     /// Neither generation is complete.
-    #[error("the checkpoint {} is damaged; start anew without --resume", path.display())]
+    #[error("the checkpoint {} is damaged; remove it and start anew without --resume", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

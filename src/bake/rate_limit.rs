@@ -19,7 +19,7 @@ struct Last {
 
 impl RateLimit {
     /// Creates a limit. The work is first due after `min_interval`, and again at the earliest after as long.
-    /// `min_ratio` is the least ratio of the time between two runs of the work to the time that a run takes.
+    /// The time between two runs is at least `min_ratio` times that of a run.
     pub fn new(min_interval: Duration, min_ratio: u32) -> Self {
         Self { min_interval, min_ratio, last: Mutex::new(Last { ended: clock::now(), cost: Duration::ZERO }) }
     }

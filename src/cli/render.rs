@@ -346,14 +346,18 @@ impl Prepared {
             begun,
             reference,
         };
-        if !arguments.integrator.is_from_lights() && !ranks::is_silent() {
+        if !runs_on_devices && !ranks::is_silent() {
             prepared.find_checkpoints(arguments)?;
         }
         Ok(prepared)
     }
 
-    /// Sets the place of checkpoints, and reads one if the picture resumes.
+    /// Sets the place of checkpoints, and reads one if the picture resumes. Paths from lights and graphics cards keep
+    /// none.
     fn find_checkpoints(&mut self, arguments: &Arguments) -> Result<(), Failure> {
+        if arguments.integrator.is_from_lights() {
+            return Ok(());
+        }
         let (path, tile) = match &self.target {
             Target::Picture(_) => (&arguments.output, self.tile()),
             Target::Part(tile, path) => (path, *tile),
@@ -411,12 +415,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         agree(communicator, digest.map_err(ToString::to_string))?;
     }
     let mut prepared = prepared?;
-    let begun = prepared.begun.take();
-    let Prepared { max_bounces, settings, opened, view, runs_on_devices, checkpoints, .. } = &prepared;
-    let device = if *runs_on_devices { arguments.work.open_device()? } else { Device::Cpu };
-    if arguments.resume && !matches!(device, Device::Cpu) {
+    let device = if prepared.runs_on_devices { arguments.work.open_device()? } else { Device::Cpu };
+    if prepared.runs_on_devices && matches!(device, Device::Cpu) {
+        prepared.find_checkpoints(arguments)?;
+    } else if prepared.runs_on_devices && arguments.resume {
         return Err("a graphics card keeps no checkpoint of a picture: add --backend cpu, or leave out --resume".into());
     }
+    let begun = prepared.begun.take();
+    let Prepared { max_bounces, settings, opened, view, checkpoints, .. } = &prepared;
     arguments.block.check(&device)?;
     clock.lap("load");
     let world = World::build(opened.scene.shared().clone(), Preset::best()).with_movers();
@@ -427,7 +433,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         check_starts(&lights)?;
     }
     let display = Display::new(arguments.json || ranks::is_silent());
-    let checkpoints = checkpoints.as_ref().filter(|_| matches!(device, Device::Cpu));
+    let checkpoints = checkpoints.as_ref();
     let watch = PictureWatch { stage: NamedStage { display: &display, name: "picture" }, checkpoints };
     let tile = prepared.tile();
     let traced = Traced { paths: &paths, world: &world, lights: &lights };

@@ -78,7 +78,8 @@ impl Outcome<'_> {
                 Some(light) if light.contributions.is_some() => {
                     (light.light_paths / (u64::from(width) * u64::from(height)).max(1)) as u32
                 }
-                _ => film.samples(),
+                Some(_) => film.samples(),
+                None => film.min_samples(),
             },
             paths,
             paths_per_second: paths as f64 / clock.seconds["render"].max(f64::MIN_POSITIVE),

@@ -24,8 +24,8 @@ const FIRST_DIVISOR: u32 = 32;
 /// Time below which fragments are not divided further in adaptive mode, in seconds. A message takes a tenth of it.
 const MIN_SECONDS: f64 = 0.002;
 
-/// Time that a fragment takes at most in adaptive mode, in seconds, unless a unit takes longer. A run that is killed loses
-/// no more than this time of each worker.
+/// Time that a fragment takes at most in adaptive mode, in seconds, by the worker's speed so far. A killed run loses what
+/// workers have not sent.
 const MAX_SECONDS: f64 = 60.0;
 
 /// Fragment that workers compute.

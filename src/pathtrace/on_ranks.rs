@@ -135,7 +135,7 @@ mod tests {
         let view = View { camera, size: UVec2::new(9, 11), lens: None, filter: PixelFilter::Tent };
         let settings = RenderSettings { samples: 2, ..RenderSettings::default() };
         let whole = render(&tracer, &view, &settings, &Unmonitored);
-        // Of a run that was stopped, three rows are whole, and three have one sample of two.
+        // Three rows of a stopped run are whole, and three have one sample of two.
         let mut stopped = Film::new(view.size);
         stopped.set_tile(
             Tile::rows(view.size, 0..4),

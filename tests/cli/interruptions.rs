@@ -123,7 +123,7 @@ fn a_killed_render_goes_on_to_the_same_bytes_and_refuses_what_is_no_checkpoint_o
         let previous = format!("{file}.checkpoint.previous.bin");
         let _ = fs::remove_file(path(&previous));
         fs::write(path(&checkpoint), &bytes[..bytes.len() - 1]).unwrap();
-        assert!(complaint(&folder, &resume(&[])).contains("damaged; start anew without --resume"));
+        assert!(complaint(&folder, &resume(&[])).contains("damaged; remove it and start anew without --resume"));
         fs::write(path(&checkpoint), &bytes).unwrap();
         let resumed = json(&run(&folder, &resume(&[])));
         assert_eq!((&resumed["warnings"], &resumed["samples"]), (&serde_json::json!([]), &400.into()));

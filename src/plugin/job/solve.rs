@@ -40,8 +40,9 @@ pub struct BakedPlace {
     pub to_world: Affine3A,
 }
 
-/// Checks what can refuse a bake before the expensive work: its folder and its device.
+/// Checks what can refuse a bake before the expensive work: its settings, its folder and its device.
 pub fn open(bake: &Bake) -> Result<(Option<OutputFolder>, Device), BakeError> {
+    bake.settings.check()?;
     let folder = bake.folder.as_ref().map(OutputFolder::open).transpose()?;
     // Not the renderer's device. While wgpu waits for results, it locks out submissions to the same device, so frames
     // would wait for whole batches of rays. Bevy also ends the app at the first error of the renderer's device. A device

@@ -77,7 +77,7 @@ fn bake(request: Vec<Vec<u8>>, tell: Tell<'_>) -> Result<(), Failure> {
         cells: TreeCells::of(world.tree()).levels,
         has_transport: relight.is_some(),
     };
-    // The page wants its memory for what it shows.
+    // The parts need memory.
     drop((scene, world));
     let part = |bytes| tell(&Message::Part(bytes));
     part(postcard::to_allocvec(&summary)?);

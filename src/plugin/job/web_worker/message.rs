@@ -24,8 +24,8 @@ pub enum Message {
     Begun,
     Progress(Progress),
     Pass(BakePass),
-    /// The next part of the result: a [`Summary`], then each unwrapped mesh, then the [`PageParts`] of each page, then
-    /// the bytes of the precomputed transport, if there is one.
+    /// The next part of the result. A [`Summary`] comes first, then each unwrapped mesh, then the [`PageParts`] of each
+    /// page. The bytes of the precomputed transport come last, if there are any.
     Part(#[serde(with = "crate::raw_values")] Vec<u8>),
     /// All parts are sent.
     Done,

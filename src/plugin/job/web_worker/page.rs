@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use bevy::log::error;
 use js_sys::{Array, Object, Reflect, Uint8Array};
 use wasm_bindgen::prelude::{Closure, JsCast, JsValue};
-use web_sys::{Blob, BlobPropertyBag, ErrorEvent, MessageEvent, Url, Worker};
+use web_sys::{Blob, BlobPropertyBag, MessageEvent, Url, Worker};
 
 use super::message::Line;
 
@@ -25,13 +25,14 @@ struct Running {
     /// Address of the program.
     url: String,
     _on_message: Closure<dyn Fn(MessageEvent)>,
-    _on_error: Closure<dyn Fn(ErrorEvent)>,
+    _on_error: Closure<dyn Fn(JsValue)>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         self.worker.set_onmessage(None);
         self.worker.set_onerror(None);
+        self.worker.set_onmessageerror(None);
         self.worker.terminate();
         // An address that is not revoked lasts as long as the page.
         _ = Url::revoke_object_url(&self.url);
@@ -64,7 +65,7 @@ fn run(request: &[Vec<u8>], sender: Sender<Vec<u8>>) -> Result<Running, JsValue>
     properties.set_type("text/javascript");
     let program = Blob::new_with_str_sequence_and_options(&Array::of1(&PROGRAM.into()), &properties)?;
     let url = Url::create_object_url_with_blob(&program)?;
-    let worker = Worker::new(&url)?;
+    let worker = Worker::new(&url).inspect_err(|_| _ = Url::revoke_object_url(&url))?;
     let sender = Rc::new(RefCell::new(Some(sender)));
     let to = Rc::clone(&sender);
     let on_message = Closure::<dyn Fn(MessageEvent)>::new(move |event: MessageEvent| {
@@ -74,13 +75,17 @@ fn run(request: &[Vec<u8>], sender: Sender<Vec<u8>>) -> Result<Running, JsValue>
             _ = sender.send(bytes);
         }
     });
-    let on_error = Closure::<dyn Fn(ErrorEvent)>::new(move |event: ErrorEvent| {
-        error!("the worker of a bake has stopped: {}", event.message());
+    let on_error = Closure::<dyn Fn(JsValue)>::new(move |event: JsValue| {
         // Without a sender, the bake ends.
         sender.take();
+        // The event of a worker that was refused has no message.
+        let message = Reflect::get(&event, &"message".into()).ok().and_then(|message| message.as_string());
+        error!("the worker of a bake has stopped: {}", message.as_deref().unwrap_or("the browser does not say why"));
     });
     worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
     worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+    worker.set_onmessageerror(Some(on_error.as_ref().unchecked_ref()));
+    let running = Running { worker, url, _on_message: on_message, _on_error: on_error };
     let (parts, buffers) = (Array::new(), Array::new());
     for part in request {
         let part = Uint8Array::from(part.as_slice());
@@ -90,6 +95,6 @@ fn run(request: &[Vec<u8>], sender: Sender<Vec<u8>>) -> Result<Running, JsValue>
     let message = Object::new();
     Reflect::set(&message, &"module".into(), &wasm_bindgen::module())?;
     Reflect::set(&message, &"request".into(), &parts)?;
-    worker.post_message_with_transfer(&message, &buffers)?;
-    Ok(Running { worker, url, _on_message: on_message, _on_error: on_error })
+    running.worker.post_message_with_transfer(&message, &buffers)?;
+    Ok(running)
 }

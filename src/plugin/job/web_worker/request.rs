@@ -28,8 +28,7 @@ impl From<serde_json::Error> for Damaged {
 /// All of a scene but its meshes and textures, with their numbers.
 type Rest = (usize, usize, Vec<Surface>, Vec<Material>, Vec<Light>, Sky);
 
-/// Returns the parts of a request: the settings as JSON, the scene but for its meshes and textures, each mesh, and each
-/// texture.
+/// Returns the parts of a request. They are the settings as JSON, the [`Rest`] of the scene, each mesh, and each texture.
 pub async fn encode(scene: &Scene, settings: &BakeSettings) -> Result<Vec<Vec<u8>>, Damaged> {
     let Scene { meshes, surfaces, materials, textures, lights, sky } = scene;
     let mut parts = Vec::with_capacity(2 + meshes.len() + textures.len());

@@ -158,5 +158,5 @@ fn hear<Worker>(
 }
 
 /// Reason of a worker that never began.
-const REFUSED: &str = "the browser refused to run its worker; if the page has a `Content-Security-Policy`, let it allow \
-                       `worker-src blob:`";
+const REFUSED: &str = "the browser did not run its worker, and the console may say why; if the page has a \
+                       `Content-Security-Policy`, let it allow `worker-src blob:`";

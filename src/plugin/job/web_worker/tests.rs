@@ -10,7 +10,7 @@ use super::answer::answer;
 use super::message::{Line, Message};
 use super::request::{decode, encode};
 use super::solver::WorkerSolver;
-use crate::bake::{BakeSettings, RelightPatches, Report};
+use crate::bake::{BakeError, BakeSettings, RelightPatches, Report};
 use crate::builtin_scenes;
 use crate::lightmap::LayoutSettings;
 use crate::parts::finish;
@@ -155,11 +155,15 @@ fn surfaces_that_share_a_mesh_share_it_after_the_journey() {
 #[test]
 fn a_refused_bake_says_why() {
     let mut bake = bake();
-    bake.settings.layout.texels_per_meter = -1.0;
+    // More patches than elements: only the bake itself knows.
+    bake.settings.relight = Some(RelightPatches(1_000_000));
     let here = solve(&bake, world(), &watch()).err().unwrap();
-    let there = wait(WorkerSolver::start_by(start_thread, bake, world(), watch()).unwrap()).err().unwrap();
+    let there = wait(WorkerSolver::start_by(start_thread, bake.clone(), world(), watch()).unwrap()).err().unwrap();
     assert!(matches!(there, BakeFailure::Worker(_)));
     assert_eq!(there.to_string(), here.to_string());
+    bake.settings.solver.error = f32::NAN;
+    let refused = WorkerSolver::start_by(start_thread, bake, world(), watch()).err().unwrap();
+    assert!(matches!(refused, BakeFailure::Bake(BakeError::Setting { .. })), "{refused}");
 }
 
 #[test]

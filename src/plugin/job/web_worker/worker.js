@@ -1,8 +1,9 @@
 // Bakes in a worker, in an instance of the page's own WebAssembly module. It calls no function of the page's glue code.
 async function bake({ module, request }) {
     let exports;
+    // Numbers of 32 bits come with a sign.
     const tell = (address, length) => {
-        const message = new Uint8Array(exports.memory.buffer, address, length).slice();
+        const message = new Uint8Array(exports.memory.buffer, address >>> 0, length >>> 0).slice();
         postMessage(message, [message.buffer]);
     };
     const imports = {};
@@ -18,7 +19,7 @@ async function bake({ module, request }) {
     }
     ({ exports } = await WebAssembly.instantiate(module, imports));
     for (const part of request) {
-        const address = exports.radiosity_add_part(part.length);
+        const address = exports.radiosity_add_part(part.length) >>> 0;
         new Uint8Array(exports.memory.buffer, address, part.length).set(part);
     }
     exports.radiosity_bake();
