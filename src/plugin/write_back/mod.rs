@@ -46,7 +46,7 @@ mod removal;
 mod toggle;
 mod volume;
 
-use bevy::diagnostic::{Diagnostic, DiagnosticMeasurement, DiagnosticPath, DiagnosticsStore, RegisterDiagnostic};
+use bevy::diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy::pbr::StandardMaterial;
 use bevy::prelude::*;
 
@@ -91,7 +91,7 @@ impl Plugin for WriteBackPlugin {
                 PostUpdate,
                 (
                     toggle::toggle.run_if(toggle::is_due),
-                    advance_batches.run_if(has_batches),
+                    advance_batches.pipe(measure).run_if(has_batches),
                     lights::notice_marks.run_if(lights::has_marks),
                     toggle::notice_removals.run_if(toggle::has_removals),
                 )
@@ -126,12 +126,13 @@ fn has_batches(batches: Res<Batches>) -> bool {
     !batches.is_empty()
 }
 
-/// Advances the pending batches, and measures the time.
-fn advance_batches(world: &mut World) {
-    let time = clock::now();
+/// Advances the pending batches, and returns the time in milliseconds.
+fn advance_batches(world: &mut World) -> f64 {
+    let started = clock::now();
     batch::advance(world);
-    let value = 1e3 * time.elapsed().as_secs_f64();
-    if let Some(diagnostic) = world.resource_mut::<DiagnosticsStore>().get_mut(&LIGHTMAPS_MAIN_THREAD) {
-        diagnostic.add_measurement(DiagnosticMeasurement { time, value });
-    }
+    1e3 * started.elapsed().as_secs_f64()
+}
+
+fn measure(In(milliseconds): In<f64>, mut diagnostics: Diagnostics) {
+    diagnostics.add_measurement(&LIGHTMAPS_MAIN_THREAD, || milliseconds);
 }
