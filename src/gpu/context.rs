@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use wgpu::{
-    Adapter, AdapterInfo, Device, DeviceDescriptor, DeviceType, ErrorFilter, Instance, InstanceDescriptor, Limits,
-    PowerPreference, Queue, RequestAdapterOptions,
+    Adapter, AdapterInfo, Device, DeviceDescriptor, DeviceType, ErrorFilter, Instance, InstanceDescriptor,
+    InstanceFlags, Limits, PowerPreference, Queue, RequestAdapterOptions,
 };
 
 use super::answer::{at_once, at_once_or_later};
@@ -114,7 +114,11 @@ impl Gpu {
 
     /// Opens the fastest adapter with the given limits.
     pub(super) fn open(limits: impl FnOnce(&Adapter) -> Limits) -> Result<Self, GpuFault> {
-        let instance = Instance::new(InstanceDescriptor::new_without_display_handle_from_env());
+        let mut descriptor = InstanceDescriptor::new_without_display_handle_from_env();
+        // Vulkan's loader (1.3.239 among others) names an object by a search among the devices of all threads. It crashes
+        // where another thread destroys one.
+        descriptor.flags.remove(InstanceFlags::DEBUG);
+        let instance = Instance::new(descriptor);
         let options =
             RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };
         let adapter = at_once(instance.request_adapter(&options))

@@ -3,20 +3,23 @@
 use bevy::app::{PluginGroupBuilder, PluginsState};
 use bevy::prelude::*;
 use bevy::render::RenderPlugin;
-use bevy::render::settings::WgpuSettings;
+use bevy::render::settings::{InstanceFlags, WgpuSettings};
 use bevy::window::{ExitCondition, WindowPlugin};
 
 /// Adds Bevy's default plugins, as `change` leaves them, without a window and logs. There is no renderer if the settings
 /// name no backends.
 pub fn add_default_plugins(
     app: &mut App,
-    settings: WgpuSettings,
+    mut settings: WgpuSettings,
     change: impl FnOnce(PluginGroupBuilder) -> PluginGroupBuilder,
 ) {
     if settings.backends.is_none() {
         // Bevy's lights cannot be despawned without this plugin, which the renderer would add.
         app.add_plugins(bevy::render::sync_world::SyncWorldPlugin);
     }
+    // Tests create and destroy devices in parallel. Vulkan's loader (1.3.239 among others) names an object by a search
+    // among all devices, and crashes where another thread destroys one.
+    settings.instance_flags.remove(InstanceFlags::DEBUG);
     let plugins = DefaultPlugins.build();
     // Winit waits for window events, which no test has.
     #[cfg(feature = "window")]
