@@ -10,6 +10,7 @@ use glam::Vec3;
 
 use super::bright::BrightElement;
 use super::{Accumulators, Counters, SubsceneElements};
+use crate::cluster::{Team, TeamError};
 use crate::partition::CellTracer;
 use crate::progress::{Cancelled, Monitor};
 
@@ -36,6 +37,15 @@ impl StepError {
         match self {
             Self::Cancelled(_) => Self::CutShort { rays },
             other => other,
+        }
+    }
+}
+
+impl From<TeamError> for StepError {
+    fn from(fault: TeamError) -> Self {
+        match fault {
+            TeamError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            TeamError::Failed(reason) => Self::Device(reason),
         }
     }
 }
@@ -157,6 +167,11 @@ impl ElementEstimate {
 
 /// Runner of [`Step`]s, which keeps its data on its own device.
 pub trait TransportBackend {
+    /// Returns the team with which the backend shares rays, if there is one.
+    fn team(&self) -> Option<&dyn Team> {
+        None
+    }
+
     /// Runs a step to its end.
     ///
     /// # Errors

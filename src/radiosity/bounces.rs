@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::backend::ElementEstimate;
+use super::backend::{ElementEstimate, StepError};
 use super::bands::{Band, Judged, root_of_squares, say_hopeless, worst};
 use super::cpu::Transport;
 use super::estimate::{Estimate, estimate};
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::Monitor;
 use crate::scene::{Scene, luminance};
 
 /// Fraction of a bake's time for direct light.
@@ -120,7 +120,7 @@ impl Bounces<'_> {
     }
 
     /// Combines direct light and shots into a solution with error estimates.
-    pub fn complete(self, shot: Found, monitor: &dyn Monitor) -> Result<Solution, Cancelled> {
+    pub fn complete(self, shot: Found, monitor: &dyn Monitor) -> Result<Solution, StepError> {
         let indirect = sum(&self.lit.indirect, &shot.received);
         let halves = self.halves(&shot, &indirect);
         let judged = self.judge(&shot, &indirect, monitor)?;
@@ -187,7 +187,7 @@ impl Bounces<'_> {
 
     /// Estimates the errors of all light. Noise follows from the halves of direct light and of the last correction, the
     /// residual from unused rays.
-    fn judge(&self, shot: &Found, indirect: &[Vec3], monitor: &dyn Monitor) -> Result<Accuracy, Cancelled> {
+    fn judge(&self, shot: &Found, indirect: &[Vec3], monitor: &dyn Monitor) -> Result<Accuracy, StepError> {
         let Self { scene, world, elements, settings, ref lit, .. } = *self;
         let areas = self.passes.exposed_areas();
         let irradiance = self.wanted(indirect);
@@ -207,7 +207,7 @@ impl Bounces<'_> {
         };
         let (direct, visible) = (&lit.direct, &lit.visible_fraction);
         let claim = Claim { direct, indirect, visible, adaptation: &adaptation, rays: checks };
-        let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim, monitor)?;
+        let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim, None, monitor)?;
         for band in &mut bands {
             band.noise = root_of_squares(band.light_sampled, band.gathered.max(residual.local));
         }

@@ -32,6 +32,7 @@ mod bounces;
 mod bright;
 mod cell_views;
 mod cells;
+mod check;
 mod clock;
 mod converge;
 mod counted;

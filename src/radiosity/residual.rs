@@ -1,16 +1,18 @@
 //! Residual of the radiosity equation, measured with rays that no solver has used.
 
 use glam::{Vec2, Vec3};
-use rayon::prelude::*;
 
 use super::HALVES;
+use super::backend::StepError;
+use super::check::{CheckTask, Light};
 use super::cpu::{End, Source, Transport, Until};
 use super::seeds::Stage;
+use crate::cluster::Team;
 use crate::geometry::sampling::cosine_hemisphere;
 use crate::geometry::sobol::{OwenSobol, hash2};
 use crate::lightmap::{ElementId, Elements};
 use crate::lights::LightPmf;
-use crate::progress::{Cancelled, Monitor};
+use crate::progress::Monitor;
 use crate::scene::luminance;
 
 /// Maximum number of elements that are checked.
@@ -65,11 +67,16 @@ pub(super) struct Residual {
 }
 
 /// Compares a solution with gather rays that read its radiosities. The elements are sampled in proportion to their
-/// visible area.
+/// visible area. A team shares the rays, if there is one.
 ///
 /// # Errors
-/// Returns an error if the monitor cancels.
-pub(super) fn residual(transport: &Transport, claim: &Claim, monitor: &dyn Monitor) -> Result<Residual, Cancelled> {
+/// Returns an error if the monitor cancels, or the team fails.
+pub(super) fn residual(
+    transport: &Transport,
+    claim: &Claim,
+    team: Option<&dyn Team>,
+    monitor: &dyn Monitor,
+) -> Result<Residual, StepError> {
     let Elements { reflectance, area, .. } = transport.elements;
     let reflected = |element: usize| luminance(reflectance[element] * claim.direct[element]);
     let weights: Vec<f64> = area.iter().zip(claim.visible).map(|(area, visible)| f64::from(area * visible)).collect();
@@ -79,7 +86,7 @@ pub(super) fn residual(transport: &Transport, claim: &Claim, monitor: &dyn Monit
     if first_bounce.is_nan() || first_bounce <= 0.0 {
         return Ok(Residual::default());
     }
-    let differences = differences(transport, claim, &choose(&weights), monitor)?;
+    let differences = differences(transport, claim, &choose(&weights), team, monitor)?;
     let of_radiosity = Spread::of(differences.iter().map(|found| found.weighed_by(reflectance[found.element])));
     let of_bounce = Spread::of(differences.iter().map(|found| found.weighed_by(Vec3::ONE)));
     let relative = |found: &Difference| {
@@ -113,20 +120,14 @@ fn differences(
     transport: &Transport,
     claim: &Claim,
     chosen: &[usize],
+    team: Option<&dyn Team>,
     monitor: &dyn Monitor,
-) -> Result<Vec<Difference>, Cancelled> {
-    let total = |(direct, indirect): (&Vec3, &Vec3)| *direct + *indirect;
-    let irradiance = claim.direct.iter().zip(claim.indirect).map(total);
-    let radiosity: Vec<Vec3> =
-        irradiance.zip(&transport.elements.reflectance).map(|(light, part)| light * part).collect();
-    let probe = Probe { transport, radiosity: &radiosity, visible: None, stage: Stage::Check };
-    let difference = |element: usize| {
-        let found = [0, 1].map(|half| probe.gathered(half, element, claim.rays).light);
-        let [first, second]: [Option<Vec3>; HALVES] = found;
-        Some(Difference { element, halves: [first?, second?].map(|found| claim.indirect[element] - found) })
+) -> Result<Vec<Difference>, StepError> {
+    let light = CheckTask::new(transport, claim, chosen).light(team, monitor)?;
+    let difference = |(&element, light): (&usize, Light)| {
+        Some(Difference { element, halves: light?.map(|light| claim.indirect[element] - light) })
     };
-    let watched = |&element: &usize| monitor.check().map(|()| difference(element)).transpose();
-    chosen.par_iter().with_min_len(8).with_max_len(8).filter_map(watched).collect()
+    Ok(chosen.iter().zip(light).filter_map(difference).collect())
 }
 
 /// Statistics of differences.

@@ -11,6 +11,7 @@ use super::progress_share::ProgressShare;
 use super::residual::{Claim, rays_for, residual};
 use super::solver_checkpoint::SolverCheckpoint;
 use super::{Method, Solution, SolverSettings, bounces};
+use crate::cluster::Team;
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::partition::PartitionError;
@@ -207,7 +208,7 @@ pub fn solve_with(
         Method::Gather | Method::Stochastic | Method::Path => {
             let mut passes = Passes::new(backend, scene, world, elements, settings, resume, observer)?;
             let solution = passes.solve(observer, 1.0)?;
-            judged(scene, world, elements, settings, solution, observer)
+            judged(scene, world, elements, settings, solution, backend.team(), observer)
         }
     }
 }
@@ -220,6 +221,7 @@ fn judged(
     elements: &Elements,
     settings: &SolverSettings,
     solution: Solution,
+    team: Option<&dyn Team>,
     monitor: &dyn Monitor,
 ) -> Result<Solution, SolveError> {
     if settings.bounces.is_some() {
@@ -228,6 +230,6 @@ fn judged(
     let transport = Transport::new(scene, world, elements, settings.seed);
     let Solution { ref direct, ref indirect, visible_fraction: ref visible, .. } = solution;
     let rays = rays_for(solution.rays, elements.len());
-    let found = residual(&transport, &Claim { direct, indirect, visible, adaptation: &[], rays }, monitor)?;
+    let found = residual(&transport, &Claim { direct, indirect, visible, adaptation: &[], rays }, team, monitor)?;
     Ok(Solution { residual: found.relative, residual_standard_error: found.standard_error, ..solution })
 }

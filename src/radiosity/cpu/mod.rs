@@ -23,6 +23,7 @@ use self::gather::{Gathered, Gathering};
 pub use self::helper::SolverHelper;
 pub(super) use self::inside_test::InsideTest;
 pub(crate) use self::iterate::FormFactorMatrix;
+pub(super) use self::tasks::CHECK;
 pub(crate) use self::transport::MAX_BOUNCES;
 pub(super) use self::transport::{End, Source, Transport, Until};
 use super::backend::{ElementEstimate, Hits, Step, StepError, StepReport, TransportBackend};
@@ -121,6 +122,10 @@ impl TransportBackend for CpuBackend<'_> {
         elements: &'a SubsceneElements,
     ) -> Result<Box<dyn Counters + 'a>, StepError> {
         Ok(Box::new(CpuCounters::new(tracer, elements)))
+    }
+
+    fn team(&self) -> Option<&dyn Team> {
+        self.team
     }
 
     fn run(&mut self, step: &Step, monitor: &dyn Monitor) -> Result<StepReport, StepError> {

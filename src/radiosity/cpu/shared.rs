@@ -14,11 +14,8 @@ use crate::radiosity::{Accumulators, HALVES};
 
 /// Returns the outcome of a step that traced so many rays.
 fn outcome(done: Result<(), TeamError>, rays: u64) -> Result<StepReport, StepError> {
-    match done {
-        Ok(()) => Ok(StepReport { rays, ..StepReport::default() }),
-        Err(TeamError::Cancelled(_)) => Err(StepError::CutShort { rays }),
-        Err(TeamError::Failed(reason)) => Err(StepError::Device(reason)),
-    }
+    done.map_err(|fault| StepError::from(fault).after(rays))?;
+    Ok(StepReport { rays, ..StepReport::default() })
 }
 
 fn take_sums(halves: &mut [Accumulators; HALVES]) -> [Vec<Sums>; HALVES] {
