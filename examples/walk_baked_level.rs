@@ -9,8 +9,8 @@
 //!
 //! The file and the folder are asset paths. The camera starts in the hall of that level. With `--material-movers`,
 //! materials light what is not baked, as in browsers. With `--lamp-off`, the brightest lamp goes off, and the lightmaps
-//! follow if the level was baked with `--relight`. With `--bake`, the app bakes the level coarsely once it is lit, and
-//! logs a hash of the pages.
+//! follow if the level was baked with `--relight`. With `--bake`, the app bakes the level coarsely once it is lit, logs a
+//! hash of the pages, and takes the screenshot then.
 
 #[path = "hall/mod.rs"]
 mod hall;
@@ -66,18 +66,20 @@ fn main() -> AppExit {
         app.insert_resource(Relight::default());
     }
     if bakes {
-        app.add_observer(bake_once_lit).add_observer(log_hash);
+        app.add_observer(bake_once_lit).add_observer(finish_bake);
+    } else {
+        app.add_observer(take_screenshot_when_lit);
     }
     app.add_plugins((viewer.default_plugins(), RadiosityPlugins))
         .add_plugins(viewer)
         .insert_resource(Level { file: file.clone(), folder: folder.clone(), is_lamp_on })
         .insert_resource(mover_lighting)
+        .insert_resource(hall::scene_settings())
         .init_resource::<Lamp>()
         .init_resource::<Quiet>()
         .add_systems(Startup, spawn_level)
         .add_systems(Update, (hall::cast_shadows, hall::switch_lamp, hall::count_quiet_frames))
         .add_systems(Update, switch_lamp_off.run_if(resource_exists::<Relight>))
-        .add_observer(take_screenshot_when_lit)
         .add_observer(|loaded: On<BakedLevelLoaded>| {
             info!("read light for {} surfaces in {:.0} ms", loaded.surfaces, loaded.seconds * 1000.0);
         })
@@ -110,10 +112,16 @@ fn bake_once_lit(shown: On<BakedLevelShown>, mut commands: Commands, mut is_bake
     }
 }
 
-fn log_hash(done: On<BakeFinished>, lightmaps: Query<&Lightmap>, images: Res<Assets<Image>>) {
+fn finish_bake(
+    done: On<BakeFinished>,
+    mut commands: Commands,
+    lightmaps: Query<&Lightmap>,
+    images: Res<Assets<Image>>,
+) {
     let hash = hall::hash_of_pages(&lightmaps, &images);
     let seconds = done.report.seconds.get("total").copied().unwrap_or_default();
     info!("baked {} surfaces in {seconds:.1} s, pages {hash:016x}", done.report.surfaces);
+    commands.trigger(TakeScreenshot);
 }
 
 /// Switches the lamp off once lightmaps follow their lights, and takes the screenshot when they have.

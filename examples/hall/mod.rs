@@ -6,13 +6,9 @@ use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy_radiosity::prelude::*;
 
-/// Position of the file's camera `camera_hall`, and a point that it looks at, in world space.
-pub const EYE: Vec3 = Vec3::new(11.3, 1.75, 0.9);
-pub const TARGET: Vec3 = Vec3::new(4.4, 1.6, 5.6);
-/// Its vertical field of view, in degrees.
-pub const VERTICAL_FOV: f32 = 62.0;
-/// Exposure of a room by day.
-pub const EV100: f32 = 9.0;
+mod view;
+
+pub use view::*;
 
 /// Frames without an update after which relighting is at rest.
 const QUIET_FRAMES: u32 = 3;
@@ -41,18 +37,20 @@ impl Default for Lamp {
     }
 }
 
-/// Switches the lamp.
-pub fn switch_lamp(mut lamp: ResMut<Lamp>, mut lights: Query<(Entity, &mut PointLight)>) {
+/// Switches the lamp. Of lamps that are equally bright, it is the last by name: entities have no certain order.
+pub fn switch_lamp(mut lamp: ResMut<Lamp>, mut lights: Query<(Entity, &mut PointLight, &Name)>) {
     match (lamp.is_on, lamp.off) {
         (true, Some((entity, intensity))) => {
-            if let Ok((_, mut light)) = lights.get_mut(entity) {
+            if let Ok((_, mut light, _)) = lights.get_mut(entity) {
                 light.intensity = intensity;
             }
             lamp.off = None;
         }
         (false, None) => {
-            let brightest = lights.iter_mut().max_by(|(_, one), (_, other)| one.intensity.total_cmp(&other.intensity));
-            lamp.off = brightest.map(|(entity, mut light)| (entity, core::mem::take(&mut light.intensity)));
+            let brightest = lights.iter_mut().max_by(|(_, one, name), (_, other, other_name)| {
+                one.intensity.total_cmp(&other.intensity).then_with(|| name.cmp(other_name))
+            });
+            lamp.off = brightest.map(|(entity, mut light, _)| (entity, core::mem::take(&mut light.intensity)));
         }
         _ => {}
     }
@@ -78,6 +76,11 @@ impl Quiet {
         let is_done = status.waiting == 0 && !status.is_refining;
         self.frames >= QUIET_FRAMES && status.is_active && status.updates > 0 && is_done
     }
+}
+
+/// Returns the units of the level's shining surfaces, which are those of glTF files.
+pub fn scene_settings() -> SceneSettings {
+    SceneSettings { emissive_units: EmissiveUnits::Nits, ..default() }
 }
 
 /// Returns a bake of the level that takes a few seconds. Graphics cards would round differently.

@@ -4,46 +4,30 @@
 
 #[path = "../../hall/mod.rs"]
 mod hall;
+mod level;
 mod page;
 
 use std::path::Path;
 
-use bevy::asset::{AssetMetaCheck, UntypedAssetLoadFailedEvent};
-use bevy::camera::{Exposure, Hdr};
-use bevy::core_pipeline::tonemapping::Tonemapping;
-use bevy::gltf::GltfLoaderSettings;
-use bevy::log::{DEFAULT_FILTER, LogPlugin};
+use bevy::asset::UntypedAssetLoadFailedEvent;
 use bevy::pbr::Lightmap;
 use bevy::prelude::*;
 use bevy::render::renderer::RenderDevice;
-use bevy::window::WindowResolution;
-use bevy::world_serialization::WorldAssetRoot;
 use bevy_radiosity::prelude::*;
 
 use hall::{Lamp, Quiet};
 use page::Switch;
 
-/// Scene file, as an asset path.
-const SCENE: &str = "level.glb";
 /// Folder of its bake, as an asset path.
 const BAKE: &str = "level.baked";
 /// Said where the browser cannot trace.
 const NO_LIVE_VIEW: &str = "no live view: it needs WebGPU, use that page";
 
 fn main() {
-    let window = Window {
-        canvas: Some("#level".to_owned()),
-        resolution: WindowResolution::new(1280, 720).with_scale_factor_override(1.0),
-        ..default()
-    };
-    // A plain file server has no `.meta` files.
-    let assets = AssetPlugin { meta_check: AssetMetaCheck::Never, ..default() };
-    let window = WindowPlugin { primary_window: Some(window), ..default() };
-    // The console says which work of the plugin has held up the page.
-    let log = LogPlugin { filter: format!("{DEFAULT_FILTER},bevy_radiosity=debug"), ..default() };
     App::new()
-        .add_plugins((DefaultPlugins.set(window).set(assets).set(log), RadiosityPlugins))
+        .add_plugins((level::default_plugins(), RadiosityPlugins))
         .insert_resource(GlobalAmbientLight::NONE)
+        .insert_resource(hall::scene_settings())
         .init_resource::<Lamp>()
         .init_resource::<Quiet>()
         .init_resource::<Baking>()
@@ -71,26 +55,9 @@ fn main() {
 
 fn spawn_level(mut commands: Commands, assets: Res<AssetServer>) {
     page::say("loading the level".to_owned());
-    commands.spawn((
-        Camera3d::default(),
-        Hdr,
-        Tonemapping::AcesFitted,
-        Exposure { ev100: hall::EV100 },
-        Camera { clear_color: ClearColorConfig::Custom(Color::BLACK), ..default() },
-        Projection::Perspective(PerspectiveProjection {
-            fov: hall::VERTICAL_FOV.to_radians(),
-            near: 0.05,
-            ..default()
-        }),
-        Transform::from_translation(hall::EYE).looking_at(hall::TARGET, Vec3::Y),
-    ));
-    let baked = BakedLevel::new(assets.load(format!("{BAKE}/level.ron"))).with_source(SCENE);
-    // Each camera of the file would draw into the page too.
-    let scene = assets
-        .load_builder()
-        .with_settings(|settings: &mut GltfLoaderSettings| settings.load_cameras = false)
-        .load(GltfAssetLabel::Scene(0).from_asset(SCENE));
-    commands.spawn((WorldAssetRoot(scene), baked));
+    commands.spawn(level::camera());
+    let baked = BakedLevel::new(assets.load(format!("{BAKE}/level.ron"))).with_source(level::FILE);
+    commands.spawn((level::scene(&assets), baked));
 }
 
 fn show_lightmaps(mut lightmaps: ResMut<Lightmaps>) {
@@ -188,12 +155,7 @@ struct Baking {
 }
 
 /// Says how long a bake took, and the hash of its pages.
-fn say_baked(
-    done: On<BakeFinished>,
-    baking: Res<Baking>,
-    lightmaps: Query<&Lightmap>,
-    images: Res<Assets<Image>>,
-) {
+fn say_baked(done: On<BakeFinished>, baking: Res<Baking>, lightmaps: Query<&Lightmap>, images: Res<Assets<Image>>) {
     let hash = hall::hash_of_pages(&lightmaps, &images);
     let (surfaces, seconds) = (done.report.surfaces, done.report.seconds.get("total").copied().unwrap_or_default());
     page::say(format!(
@@ -211,7 +173,7 @@ fn say_lit(shown: On<BakedLevelShown>) {
 
 /// Says why there is no level: its file is missing or damaged.
 fn report_failures(mut failed: MessageReader<UntypedAssetLoadFailedEvent>) {
-    for failure in failed.read().filter(|failure| failure.path.path() == Path::new(SCENE)) {
+    for failure in failed.read().filter(|failure| failure.path.path() == Path::new(level::FILE)) {
         page::say(format!("no level: {}", failure.error.to_string().trim_end()));
     }
 }
