@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Shows the page of examples/web in headless Chromium and compares it with the native app:
-browser.py WWW NATIVE.png [NATIVE_LAMP_OFF.png] [--pages HASH] [--backend webgl2|webgpu] [--pictures FOLDER], or
-browser.py WWW --faults. Python 3 and Chromium; CHROMIUM names another binary.
+browser.py WWW NATIVE.png [NATIVE_LAMP_OFF.png] [--pages HASH --baked NATIVE_BAKED.png] [--backend webgl2|webgpu]
+[--pictures FOLDER], or browser.py WWW --faults. Python 3 and Chromium; CHROMIUM names another binary.
 
-WWW is the folder that `examples/web/build.py` wrote; NATIVE.png is the picture of the example
-`walk_baked_level` for the same files, and NATIVE_LAMP_OFF.png the one with its `--lamp-off`. HASH is that of its
-`--bake`. It waits until the level is lit, takes a screenshot, clicks the switches, and reads the console. With --faults
-it serves missing and damaged files, and takes WebGL2 away. Prints a table. The exit code is 1 where a limit is exceeded,
-the app stops, or the console has an error that it should not have."""
+WWW is the folder that `examples/web/build.py` wrote; NATIVE.png is the picture of the example `walk_baked_level` for the
+same files, and NATIVE_LAMP_OFF.png the one with its `--lamp-off`. HASH and NATIVE_BAKED.png are those of its `--bake`. It
+waits until the level is lit, takes a screenshot, clicks the switches, and reads the console. With --faults it serves
+missing and damaged files, and takes WebGL2 away. Prints a table. The exit code is 1 where a limit is exceeded, the app
+stops, or the console has an error that it should not have."""
 import argparse, base64, contextlib, importlib.util, json, os, pathlib, re, select, struct, subprocess, sys, tempfile
 import threading, time, zlib
 
@@ -79,7 +79,7 @@ class Browser:
             self.console.append((values["entry"]["level"], values["entry"]["text"] + " " + values["entry"].get("url", "")))
         return message if "id" in message else None
 
-    def ask(self, method, seconds=120, **parameters):
+    def ask(self, method, seconds=600, **parameters):
         """Sends a command and returns its result."""
         self.count += 1
         command = {"id": self.count, "method": method, "params": parameters}
@@ -314,7 +314,9 @@ def compare(options):
             table.row("seconds of a bake in the page", f"{seconds:.1f}, {text}", "", is_good="are baked" in text)
             table.row("the same bytes as natively", "yes" if options.pages in text else "no", "",
                       is_good=options.pages in text)
-            keep("baked", settle())
+            baked = keep("baked", settle())
+            if options.baked:
+                hold_against(baked, options.baked, "baked in the page")
         part, said = longest_part(browser.console)
         table.row("longest part of the plugin's work, in ms", f"{part}: {said}", PART, is_good=part <= PART)
         errors = [said for kind, said in browser.console if kind == "error"]
@@ -387,6 +389,7 @@ def main():
     parser.add_argument("native", type=pathlib.Path, nargs="?")
     parser.add_argument("lamp_off", type=pathlib.Path, nargs="?", metavar="native_lamp_off")
     parser.add_argument("--pages", metavar="HASH", help="hash of the native app's pages after `--bake`")
+    parser.add_argument("--baked", type=pathlib.Path, help="the native app's picture after `--bake`")
     parser.add_argument("--faults", action="store_true", help="serve faults instead, on WebGL2")
     parser.add_argument("--only", help="serve only the fault with these words in its name")
     parser.add_argument("--verbose", action="store_true", help="print the errors on the console too")
