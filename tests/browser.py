@@ -397,6 +397,8 @@ def main():
     parser.add_argument("--pictures", type=pathlib.Path, help="folder for the screenshots")
     parser.add_argument("--wait", type=float, default=600.0, help="longest time until the level is lit, in seconds")
     options = parser.parse_args()
+    if options.baked and not options.pages:
+        parser.error("--baked needs --pages, which lets the page bake")
     if options.faults:
         show_faults(options)
     elif options.native:

@@ -83,7 +83,7 @@ pub fn scene_settings() -> SceneSettings {
     SceneSettings { emissive_units: EmissiveUnits::Nits, ..default() }
 }
 
-/// Returns a bake of the level that takes a few seconds. Graphics cards would round differently.
+/// Returns a coarse bake of the level. Graphics cards would round differently.
 pub fn quick_bake() -> Bake {
     let mut settings = BakeSettings { device: DeviceChoice::Cpu, ..default() };
     settings.layout.texels_per_meter = 1.0;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Builds and serves the page: build.py [webgl2] [webgpu] [--out FOLDER] [--bake COMMAND] [--sizes] [--serve PORT]. Python 3.
+"""Builds and serves the page: build.py [webgl2] [webgpu] [--out FOLDER] [--bake COMMAND] [--sizes] [--serve PORT].
 
-It needs wasm-bindgen of the version in Cargo.lock (`cargo install wasm-bindgen-cli --version ..`), and the target wasm32
-(`rustup target add wasm32-unknown-unknown`). CARGO names another Cargo; with BUILD_STD=1, Cargo also builds the standard
-library, for Rust that comes without that of wasm32. `wasm-opt` makes the files smaller where it is installed.
+It needs Python 3, wasm-bindgen of the version in Cargo.lock (`cargo install wasm-bindgen-cli --version ..`), and the
+target wasm32 (`rustup target add wasm32-unknown-unknown`). CARGO names another Cargo; with BUILD_STD=1, Cargo also builds
+the standard library, for Rust that comes without that of wasm32. `wasm-opt` makes the files smaller where it is installed.
 With --sizes, it also builds the page without the plugin, and prints the sizes of both, also as `brotli` packs them."""
 import argparse, functools, http.server, os, pathlib, shutil, subprocess, sys, tempfile
 
@@ -75,6 +75,8 @@ def main():
     parser.add_argument("--sizes", action="store_true", help="print what the plugin adds to the app's size")
     parser.add_argument("--serve", type=int, metavar="PORT")
     options = parser.parse_args()
+    if options.sizes and not shutil.which("brotli"):
+        parser.error("--sizes needs the command brotli: install it")
     out = options.out.resolve()
     assets = out / "assets"
     assets.mkdir(parents=True, exist_ok=True)

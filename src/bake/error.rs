@@ -285,10 +285,7 @@ impl From<StepError> for BakeError {
 
 impl From<TeamError> for BakeError {
     fn from(error: TeamError) -> Self {
-        match error {
-            TeamError::Cancelled(cancelled) => Self::Cancelled(cancelled),
-            TeamError::Failed(reason) => Self::Device(reason),
-        }
+        StepError::from(error).into()
     }
 }
 

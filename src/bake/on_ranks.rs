@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
     use crate::bake::{RelightPatches, Report, Unobserved, run_on};
-    use crate::cluster::{AgreementError, FolderTeam, Fragments, LocalCommunicator, Schedule, run_local};
+    use crate::cluster::{AgreementError, FolderTeam, LocalCommunicator, STRATEGIES, Schedule, run_local};
     use crate::pathtrace::VolumeSettings;
     use crate::radiosity::{Method, SolverSettings};
 
@@ -154,16 +154,10 @@ mod tests {
 
     #[test]
     fn ranks_bake_what_a_single_process_bakes() {
-        let strategies = [
-            Strategy::Equally,
-            Strategy::SpeedProportional,
-            Strategy::WorkQueue { fragments: Fragments::Count(5), reissue: false },
-            Strategy::default(),
-        ];
         for method in [Method::Gather, Method::Stochastic, Method::Path] {
             let settings = settings(method);
             let alone = run_on(&Device::Cpu, cornell_box(), &settings, &Unobserved).unwrap();
-            for (strategy, size) in strategies.into_iter().zip([3, 2, 4, 2]) {
+            for (strategy, size) in STRATEGIES.into_iter().zip([3, 2, 4, 2]) {
                 let mut bakes = run_local(size, Schedule::Parallel, |communicator| {
                     bake(communicator, &settings, strategy).unwrap()
                 });

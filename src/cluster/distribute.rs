@@ -72,6 +72,15 @@ impl Default for Strategy {
     }
 }
 
+/// Every kind of strategy, for tests of what ranks share.
+#[cfg(test)]
+pub const STRATEGIES: [Strategy; 4] = [
+    Strategy::Equally,
+    Strategy::SpeedProportional,
+    Strategy::WorkQueue { fragments: Fragments::Count(5), reissue: false },
+    Strategy::WorkQueue { fragments: Fragments::Adaptive, reissue: true },
+];
+
 /// Reason why a distribution ended without all results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterError {

@@ -52,4 +52,7 @@ pub use team::{RankTeam, Receive, Task, Team, TeamError, WorkReader, serve};
 pub use termination::{IdleReport, TerminationTest};
 
 #[cfg(test)]
+pub use distribute::STRATEGIES;
+
+#[cfg(test)]
 mod tests;

@@ -116,8 +116,8 @@ impl Gpu {
     pub(super) fn open(limits: impl FnOnce(&Adapter) -> Limits) -> Result<Self, GpuFault> {
         let mut descriptor = InstanceDescriptor::new_without_display_handle_from_env();
         // Vulkan's loader (1.3.239 among others) names an object by a search among the devices of all threads. It crashes
-        // where another thread destroys one.
-        descriptor.flags.remove(InstanceFlags::DEBUG);
+        // where another thread destroys one. So objects have names only with WGPU_DEBUG=1.
+        descriptor.flags = descriptor.flags.difference(InstanceFlags::DEBUG).with_env();
         let instance = Instance::new(descriptor);
         let options =
             RequestAdapterOptions { power_preference: PowerPreference::HighPerformance, ..Default::default() };

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::accel::{Preset, World};
     use crate::builtin_scenes;
-    use crate::cluster::{Fragments, Schedule, run_local};
+    use crate::cluster::{STRATEGIES, Schedule, run_local};
     use crate::lights::LightSampler;
     use crate::pathtrace::render::Unobserved;
     use crate::pathtrace::{PathTracer, PixelFilter};
@@ -151,13 +151,7 @@ mod tests {
             let tile = Tile::rows(view.size, rows);
             stopped.set_tile(tile, &render_tile(&tracer, &view, tile, &settings, &Unmonitored));
         }
-        let strategies = [
-            Strategy::Equally,
-            Strategy::SpeedProportional,
-            Strategy::WorkQueue { fragments: Fragments::Count(5), reissue: false },
-            Strategy::default(),
-        ];
-        for strategy in strategies {
+        for strategy in STRATEGIES {
             for (ranks, begun, units) in [(1, None, 11), (2, None, 11), (3, Some(&stopped), 8), (4, Some(&whole), 0)] {
                 let mut done = run_local(ranks, Schedule::Parallel, |communicator| {
                     let mut film =

@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
     use crate::accel::{Preset, World};
-    use crate::cluster::{Communicator, Fragments, Rank, RankTeam, Schedule, Strategy, run_local, serve};
+    use crate::cluster::{Communicator, Rank, RankTeam, STRATEGIES, Schedule, Strategy, run_local, serve};
     use crate::radiosity::backend::StepError;
     use crate::radiosity::residual::residual;
     use crate::radiosity::test_scene::{TestScene, gray};
@@ -187,17 +187,11 @@ mod tests {
 
     #[test]
     fn ranks_find_the_residual_of_a_single_process() {
-        let strategies = [
-            Strategy::Equally,
-            Strategy::SpeedProportional,
-            Strategy::WorkQueue { fragments: Fragments::Count(7), reissue: false },
-            Strategy::default(),
-        ];
         with_solution(|transport, claim| {
             let alone = residual(transport, claim, None, &PATIENT).unwrap();
             assert!(alone.relative > 0.0 && alone.local > 0.0, "{alone:?}");
             for size in 1..=4 {
-                for strategy in strategies {
+                for strategy in STRATEGIES {
                     for schedule in [Schedule::Parallel, Schedule::Random(size)] {
                         let run = (size, schedule, strategy);
                         let find = |team: &dyn Team| residual(transport, claim, Some(team), &PATIENT);

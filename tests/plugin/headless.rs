@@ -18,8 +18,8 @@ pub fn add_default_plugins(
         app.add_plugins(bevy::render::sync_world::SyncWorldPlugin);
     }
     // Tests create and destroy devices in parallel. Vulkan's loader (1.3.239 among others) names an object by a search
-    // among all devices, and crashes where another thread destroys one.
-    settings.instance_flags.remove(InstanceFlags::DEBUG);
+    // among all devices, and crashes where another thread destroys one. So objects have names only with WGPU_DEBUG=1.
+    settings.instance_flags = settings.instance_flags.difference(InstanceFlags::DEBUG).with_env();
     let plugins = DefaultPlugins.build();
     // Winit waits for window events, which no test has.
     #[cfg(feature = "window")]
