@@ -256,7 +256,7 @@ fn a_slit_that_only_one_half_has_found_yet_is_open_to_both() {
 fn a_slit_of_a_hundredth_that_no_ray_has_found_at_first_is_found_in_the_end() {
     // Counted rays take the direct light of progressive refinement, and would be many at this error.
     for method in METHODS.into_iter().filter(|&method| method != Method::Counted) {
-        let settings = SolverSettings { method, ..settings(0.01) };
+        let settings = SolverSettings { method, ..settings(0.02) };
         let (_, Solution { visible_fraction, direct, .. }) = between_boards(0.01).solve(&settings);
         let dark = direct.iter().filter(|light| light.x == 0.0).count();
         assert_eq!(dark, 0, "{method:?}: {visible_fraction:?}");
@@ -287,7 +287,7 @@ fn surfaces_without_texels_reflect_like_any_other() {
     test.layout.placements[5] = None;
     test.scene.surfaces[5].role = crate::scene::Role::Occluder;
     for method in METHODS {
-        let (elements, solution) = test.solve(&settings_for_mean(method, 0.005));
+        let (elements, solution) = test.solve(&settings_for_mean(method, 0.01));
         let found = mean_irradiance(&elements, &solution);
         assert!((found / (2.0 * PI) - 1.0).abs() < 0.005, "{method:?}: {found}");
     }

@@ -115,7 +115,7 @@ fn subscene_by_subscene_the_light_is_that_of_the_whole_however_it_is_cut() {
 
 /// Number of random schedules. `SCHEDULES=10000` runs those of `docs/validation/ranks.md`.
 fn schedules() -> u32 {
-    std::env::var("SCHEDULES").map_or(20, |count| count.parse().expect("a number"))
+    std::env::var("SCHEDULES").map_or(8, |count| count.parse().expect("a number"))
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn counts_are_those_of_one_process_where_rays_escape_backs_shine_and_walls_lie_i
 
 #[test]
 fn fewer_rays_a_packet_make_more_packets_and_the_same_counts() {
-    let scene = builtin_scenes::build("habitacion").unwrap();
+    let scene = builtin_scenes::build("cornell_box").unwrap();
     let solve = |rays_per_packet, rays_per_poll| {
         let packets = PacketSettings { rays_per_packet, rays_per_poll };
         together(&scene, &FINENESS, PartitionKind::Uniform, 4, packets, Schedule::InTurn)

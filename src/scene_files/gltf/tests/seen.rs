@@ -273,7 +273,7 @@ fn white_box(is_lit_within: bool) -> CheckedScene {
 fn light_in_a_closed_white_box_is_said_to_have_no_end_by_every_method() {
     for method in [Method::Gather, Method::Stochastic, Method::Progressive, Method::Counted, Method::Path] {
         let mut settings = BakeSettings { volume: None, ..BakeSettings::default() };
-        settings.layout.texels_per_meter = 4.0;
+        settings.layout.texels_per_meter = 2.0;
         settings.solver.method = method;
         for is_lit_within in [true, false] {
             let bake = run_on(&Device::Cpu, white_box(is_lit_within), &settings, &Unobserved).unwrap();
