@@ -110,8 +110,7 @@ fn torus_crossings(radius: f64, tube: f64, closest: DVec3, unit: DVec3) -> Vec<f
         0.0,
         1.0,
     ];
-    let reach = (1.0 - square).sqrt();
-    polynomial::roots(&coefficients, [-reach, reach]).into_iter().map(|root| root * outer).collect()
+    polynomial::roots(&coefficients, [-2.0, 2.0]).into_iter().map(|root| root * outer).collect()
 }
 
 #[cfg(test)]

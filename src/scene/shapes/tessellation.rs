@@ -25,8 +25,8 @@ impl<'a> Tessellation<'a> {
             // A point of a chord moves to the arc by at most the chord's sagitta, r (1 - cos(angle / 2)). Points move
             // around the axis, and then within their half-plane. The least work has half the distance in each.
             Shape::Sphere { radius } => {
-                let quarter_turn_parts = PI / half_angle(f64::from(*radius), half);
-                [quarter_turn_parts, 0.5 * quarter_turn_parts]
+                let around = PI / half_angle(f64::from(*radius), half);
+                [around, 0.5 * around]
             }
             Shape::Torus { radius, tube } => [f64::from(*radius) + f64::from(*tube), f64::from(*tube)]
                 .map(|largest_circle| PI / half_angle(largest_circle, half)),

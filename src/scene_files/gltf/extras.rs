@@ -29,7 +29,7 @@ pub const SHAPE: &str = "shape";
 pub const SHAPE_PREFIX: &str = "shape_";
 
 /// Our keys without their prefix, and their values.
-pub type Keys = Vec<(String, Value)>;
+type Keys = Vec<(String, Value)>;
 
 /// Settings from extras; `None` where there is no key.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

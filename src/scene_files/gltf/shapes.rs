@@ -14,7 +14,7 @@
 use glam::{Vec2, Vec3};
 use serde_json::Value;
 
-use super::extras::{Keys, SHAPE, SHAPE_PREFIX, positive};
+use super::extras::{SHAPE, SHAPE_PREFIX, positive};
 use crate::geometry::{BezierPatch, Shape};
 use crate::scene::MeshData;
 use crate::scene::shapes::Tessellation;
@@ -22,8 +22,8 @@ use crate::scene_files::budget::Budget;
 
 /// Most vertices of all curved shapes of a file. A few numbers can ask for more than memory holds.
 const MAX_SHAPE_VERTICES: u64 = 1 << 22;
-/// Bytes of memory of a vertex of a curved shape, with two triangles.
-const BYTES_PER_SHAPE_VERTEX: u64 = (2 * size_of::<Vec3>() + size_of::<Vec2>() + 2 * size_of::<[u32; 3]>()) as u64;
+/// Bytes of memory of a vertex of a curved shape, with two triangles. Lists that grow take up to twice their length.
+const BYTES_PER_SHAPE_VERTEX: u64 = 2 * (2 * size_of::<Vec3>() + size_of::<Vec2>() + 2 * size_of::<[u32; 3]>()) as u64;
 
 /// Shape that a node asks for.
 #[derive(Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub type Fault = (String, &'static str);
 ///
 /// # Errors
 /// The key at fault, and the reason.
-pub fn read(keys: &Keys) -> Result<Option<NodeShape>, Fault> {
+pub fn read(keys: &[(String, Value)]) -> Result<Option<NodeShape>, Fault> {
     const KNOWN: [&str; 6] =
         ["shape", "shape_radius", "shape_tube", "shape_points", "shape_deviation", "shape_material"];
     if keys.is_empty() {

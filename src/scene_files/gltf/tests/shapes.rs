@@ -210,12 +210,12 @@ fn shapes_that_would_fill_the_memory_are_refused_in_a_sentence_that_says_what_to
     let vertices: usize = scene.meshes.iter().map(|mesh| mesh.positions.len()).sum();
     assert!((4_000_000..=1 << 22).contains(&vertices), "{vertices}");
     // Memory counts as well.
-    let options = SceneOptions { memory_mib: Some(1), ..SceneOptions::default() };
+    let options = SceneOptions { memory_mib: Some(64), ..SceneOptions::default() };
     let source = Source::of(Path::new("room.glb")).within(options.memory_mib);
-    let bytes = with_extras(huge(100.0)).glb();
+    let bytes = with_extras(huge(2.0)).glb();
     let parsed = finish(read(&bytes, &source, Purpose::Bake, &options)).unwrap();
     assert!(parsed.scene.surfaces.is_empty());
-    assert_eq!(source.budget.exceeded(), Some(("the shape 'wall'", 1)));
+    assert_eq!(source.budget.exceeded(), Some(("the shape 'wall'", 64)));
 }
 
 #[test]
