@@ -121,7 +121,15 @@ pub fn without_collapsed(mut mesh: MeshData) -> MeshData {
 /// Builds a grid of quads. `vertex` returns position and unit normal for a column and a row. UV_0 covers the unit
 /// square.
 fn grid(name: &str, columns: u32, rows: u32, vertex: impl Fn(u32, u32, [u32; 2]) -> (Vec3, Vec3)) -> MeshData {
-    let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
+    let [vertices, quads] = [(columns + 1) as usize * (rows + 1) as usize, columns as usize * rows as usize];
+    let mut mesh = MeshData {
+        name: name.to_owned(),
+        positions: Vec::with_capacity(vertices),
+        normals: Vec::with_capacity(vertices),
+        uv0: Vec::with_capacity(vertices),
+        triangles: Vec::with_capacity(2 * quads),
+        ..MeshData::default()
+    };
     for (row, column) in (0..=rows).flat_map(|row| (0..=columns).map(move |column| (row, column))) {
         let (position, normal) = vertex(column, row, [columns, rows]);
         mesh.positions.push(position);

@@ -58,7 +58,15 @@ impl<'a> Tessellation<'a> {
             Shape::Sphere { radius } => sphere(name, *radius, columns, rows),
             Shape::Torus { radius, tube } => torus(name, *radius, *tube, columns, rows),
             Shape::Bezier(patches) => {
-                let mut whole = MeshData { name: name.to_owned(), ..MeshData::default() };
+                let vertices = self.vertex_count() as usize;
+                let mut whole = MeshData {
+                    name: name.to_owned(),
+                    positions: Vec::with_capacity(vertices),
+                    normals: Vec::with_capacity(vertices),
+                    uv0: Vec::with_capacity(vertices),
+                    triangles: Vec::with_capacity(2 * vertices),
+                    ..MeshData::default()
+                };
                 for patch in patches {
                     let part = bezier_patch("", *patch, columns);
                     let first = whole.positions.len() as u32;

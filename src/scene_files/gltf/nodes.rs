@@ -9,7 +9,7 @@ use gltf::json::scene::Node;
 
 use super::accessors::Accessors;
 use super::animations::{self, Moved};
-use super::container::Document;
+use super::container::{BYTES_PER_VALUE, Document};
 use super::extras::{Overrides, SHAPE_PREFIX};
 use super::node_reports::NodeReports;
 use super::shapes::{self, MaterialName, NodeShape};
@@ -180,6 +180,8 @@ impl Placement<'_> {
             return None;
         }
         let extras = node.extras.as_ref().map_or("", |extras| extras.get());
+        let values = extras.bytes().filter(|byte| *byte == b',').count() as u64;
+        let _parsed = self.document.budget.lend(values * BYTES_PER_VALUE, || format!("the extras of '{name}'")).ok()?;
         let (own, of_shape) = Overrides::of_node(extras, &name, &mut self.parsed.warnings);
         let shape = shapes::read(&of_shape).unwrap_or_else(|(key, reason)| {
             self.parsed.warnings.push(bad_shape(&name, key, reason));

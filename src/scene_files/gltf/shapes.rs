@@ -22,7 +22,8 @@ use crate::scene_files::budget::Budget;
 
 /// Most vertices of all curved shapes of a file. A few numbers can ask for more than memory holds.
 const MAX_SHAPE_VERTICES: u64 = 1 << 22;
-/// Bytes of memory of a vertex of a curved shape, with two triangles. Lists that grow take up to twice their length.
+/// Bytes of memory of a vertex of a curved shape, with two triangles. A patch is built before it is added
+/// to the others, so two copies may be there.
 const BYTES_PER_SHAPE_VERTEX: u64 = 2 * (2 * size_of::<Vec3>() + size_of::<Vec2>() + 2 * size_of::<[u32; 3]>()) as u64;
 
 /// Shape that a node asks for.
