@@ -10,6 +10,7 @@
 //! - [`Walk`] traverses the binary tree as published for graphics cards, for comparison (`walk.rs`,
 //!   `ropes.rs`).
 //! - [`World`] adds materials (`passage.rs`), coincident faces (`twins.rs`) and moving objects (`movers.rs`).
+//! - [`ExactShapes`] are curved shapes beside a tree, which rays meet exactly (`exact.rs`).
 //!
 //! [`BruteForce`] returns identical answers without a tree. Tests use [`BruteForce`] as the reference.
 
@@ -19,6 +20,7 @@ mod build;
 mod cells;
 mod collapse;
 mod cost;
+mod exact;
 mod intersect;
 mod lanes;
 mod movers;
@@ -41,6 +43,7 @@ mod tests;
 
 pub use brute_force::BruteForce;
 pub use cost::TraversalCost;
+pub use exact::ExactShapes;
 pub use intersect::TreeHit;
 #[cfg(feature = "gpu")]
 pub(crate) use movers::triangles_of_mesh;

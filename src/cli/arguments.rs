@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::bake::{bytes_of_scene, usual_memory_mib};
-use crate::scene::{self, CheckedScene, Light, LightKind, Problem, Sky};
+use crate::geometry::Shape;
+use crate::scene::{self, CheckedScene, Light, LightKind, MeshId, Problem, Sky};
 use crate::scene_files;
 use crate::scene_files::{SceneOptions, Sun, Units};
 
@@ -72,6 +73,8 @@ pub struct Opened {
     pub scene: CheckedScene,
     /// Cameras of the scene's file.
     pub cameras: Vec<scene::Camera>,
+    /// Curved shapes that meshes of the scene stand for, ascending by mesh.
+    pub shapes: Vec<(MeshId, Shape)>,
     pub warnings: Vec<String>,
 }
 
@@ -152,7 +155,7 @@ impl SceneArguments {
     }
 
     fn complete(&self, loaded: scene_files::Loaded) -> Result<Opened, Failure> {
-        let scene_files::Loaded { scene, cameras, mut warnings } = loaded;
+        let scene_files::Loaded { scene, cameras, shapes, mut warnings } = loaded;
         let sun = self.sun.as_deref().map(str::parse::<Sun>).transpose()?;
         let sky = self.sky.as_deref().map(|sky| Sky::read(sky, Some(self.memory_mib()))).transpose()?;
         let (scene, problems) = scene.with_lights(|lights, its_sky| {
@@ -169,7 +172,7 @@ impl SceneArguments {
             }
         });
         warnings.extend(problems);
-        Ok(Opened { scene, cameras, warnings: scene::dedup_warnings(&warnings) })
+        Ok(Opened { scene, cameras, shapes, warnings: scene::dedup_warnings(&warnings) })
     }
 }
 

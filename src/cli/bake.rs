@@ -331,7 +331,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         agree(communicator, prepared.as_ref().map(Prepared::digest).map_err(ToString::to_string))?;
     }
     let Prepared { settings, opened, folder, strategy } = prepared?;
-    let Opened { scene, cameras, warnings } = opened;
+    let Opened { scene, cameras, warnings, .. } = opened;
     let has_static = scene.surfaces.iter().any(|surface| surface.role == Role::Static);
     let baked = match (communicator, &folder) {
         (Some(communicator), folder) => {

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::accel::{MAX_STEPS, World};
+use crate::accel::{ExactShapes, MAX_STEPS, World};
 use crate::clock;
 use crate::geometry::Ray;
 use crate::input;
 use crate::output::{check_place, write_atomic};
-use crate::scene::CheckedScene;
 
-use super::arguments::{BlockArguments, SceneArguments, WorkArguments, print_warnings};
+use super::arguments::{BlockArguments, Opened, SceneArguments, WorkArguments, print_warnings};
 use super::walks::{Answers, Traversal, TreeBuilder, Work, unfinished_warning};
 use super::{Failure, say};
 use crate::Device;
@@ -39,6 +38,9 @@ pub struct Arguments {
     /// Traversal of the tree; a graphics card has stack, restart and ropes [default: wide, or a short stack on a graphics card]
     #[arg(long, value_enum)]
     traversal: Option<Traversal>,
+    /// Meet opaque spheres, tori and Bezier patches of the file exactly instead of their meshes, on the processor
+    #[arg(long)]
+    exact_shapes: bool,
     #[command(flatten)]
     work: WorkArguments,
     #[command(flatten)]
@@ -70,12 +72,16 @@ struct Outcome {
     /// Work on the processor.
     #[serde(flatten)]
     work: Option<Work>,
+    /// Number of shapes that rays met exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact_shapes: Option<usize>,
     warnings: Vec<String>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let traversal = arguments.traversal.unwrap_or_default();
-    let is_for_processor = arguments.builder.is_some()
+    let is_for_processor = arguments.exact_shapes
+        || arguments.builder.is_some()
         || arguments.traversal.is_some_and(|traversal| matches!(traversal, Traversal::Wide | Traversal::BruteForce));
     if is_for_processor {
         arguments.work.prepare()?;
@@ -88,23 +94,37 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     traversal.check(arguments.any_hit, &opened.scene)?;
     let device = if is_for_processor { Device::Cpu } else { arguments.work.open_device()? };
     arguments.block.check(&device)?;
-    let Traced { replay: Replay { records, hits, seconds }, build_seconds, work, unfinished, limit } = match device {
-        Device::Cpu => replay_on_cpu(&opened.scene, &rays, arguments, traversal),
+    let traced = match device {
+        Device::Cpu => replay_on_cpu(&opened, &rays, arguments, traversal),
         #[cfg(feature = "gpu")]
-        Device::Gpu(gpu) => replay_on(&gpu, &opened.scene, &rays, arguments)?,
+        Device::Gpu(gpu) => replay_on(&gpu, &opened, &rays, arguments)?,
     };
+    let Traced { replay: Replay { records, hits, seconds }, build_seconds, work, unfinished, limit, exact_shapes } =
+        traced;
     write_atomic(&arguments.hits, &records)?;
 
     let mrays_per_second = rays.len() as f64 / seconds.max(1e-9) / 1e6;
     let passes = arguments.passes;
     let warnings = unfinished.and_then(|count| unfinished_warning(count, limit.0, limit.1)).into_iter().collect();
     let rays = rays.len();
-    let outcome = Outcome { rays, hits, build_seconds, passes, seconds, mrays_per_second, unfinished, work, warnings };
+    let outcome = Outcome {
+        rays,
+        hits,
+        build_seconds,
+        passes,
+        seconds,
+        mrays_per_second,
+        unfinished,
+        work,
+        exact_shapes,
+        warnings,
+    };
     if arguments.json {
         say(serde_json::to_string(&outcome)?);
     } else {
         print_warnings(&outcome.warnings);
         outcome.work.iter().for_each(say);
+        outcome.exact_shapes.iter().for_each(|count| say(format_args!("{count} curved shapes, met exactly")));
         say(format_args!(
             "{} rays, {} hits, {:.3} s at best of {passes}, {:.2} million rays a second (tree: {:.3} s)",
             outcome.rays, outcome.hits, seconds, mrays_per_second, build_seconds
@@ -121,33 +141,34 @@ struct Traced {
     unfinished: Option<u64>,
     /// Maximum number of steps of a walk, and the remedy for walks that reach it.
     limit: (u64, &'static str),
+    /// Number of shapes that rays met exactly.
+    exact_shapes: Option<usize>,
 }
 
 /// Traces the rays on the CPU. Counts the work of closest-hit rays if it is reported, which traces them once more.
-fn replay_on_cpu(scene: &CheckedScene, rays: &[Ray], arguments: &Arguments, traversal: Traversal) -> Traced {
+fn replay_on_cpu(opened: &Opened, rays: &[Ray], arguments: &Arguments, traversal: Traversal) -> Traced {
     let preset = arguments.builder.unwrap_or_default().preset(traversal);
     let started = clock::now();
-    let world = World::build(scene.shared().clone(), preset).with_movers();
+    let shapes: &[_] = if arguments.exact_shapes { &opened.shapes } else { &[] };
+    let (scene, exact) = ExactShapes::take_from(opened.scene.shared(), shapes);
+    let world = World::build(scene, preset).with_movers();
     let build_seconds = started.elapsed().as_secs_f64();
     let answers = Answers::new(traversal, &world);
     let (replay, counted) = if arguments.any_hit {
-        (replay(rays, arguments.passes, |ray| any_hit(&answers, ray)), None)
+        (replay(rays, arguments.passes, |ray| any_hit(&answers, &exact, ray)), None)
     } else {
-        let replay = replay(rays, arguments.passes, |ray| closest_hit(&world, &answers, ray));
+        let replay = replay(rays, arguments.passes, |ray| closest_hit(&world, &answers, &exact, ray));
         (replay, arguments.reports_work().then(|| answers.work(rays)))
     };
     let (work, unfinished) = counted.unzip();
-    Traced { replay, build_seconds, work, unfinished, limit: (MAX_STEPS, "compare with --traversal wide") }
+    let exact_shapes = arguments.exact_shapes.then(|| exact.count());
+    let limit = (MAX_STEPS, "compare with --traversal wide");
+    Traced { replay, build_seconds, work, unfinished, limit, exact_shapes }
 }
 
 /// Traces the rays on a graphics card. The result's seconds include the transfer of rays in both directions.
 #[cfg(feature = "gpu")]
-fn replay_on(
-    gpu: &crate::gpu::Gpu,
-    scene: &CheckedScene,
-    rays: &[Ray],
-    arguments: &Arguments,
-) -> Result<Traced, Failure> {
+fn replay_on(gpu: &crate::gpu::Gpu, opened: &Opened, rays: &[Ray], arguments: &Arguments) -> Result<Traced, Failure> {
     use super::walks::USE_PROCESSOR;
     use crate::accel::Preset;
     use crate::gpu::{GpuScene, GpuTree, MAX_DEVICE_STEPS, Question, RayAnswers, RayKernels, Stack};
@@ -158,6 +179,7 @@ fn replay_on(
         Some(Traversal::Ropes) => Stack::Ropes,
         Some(Traversal::Wide | Traversal::BruteForce) | None => Stack::Short,
     };
+    let scene = &opened.scene;
     let started = clock::now();
     let on_device = GpuScene::with_tree(gpu, scene, &GpuTree::build(scene, &Preset::narrow()).for_stack(stack))?;
     let build_seconds = started.elapsed().as_secs_f64();
@@ -186,7 +208,8 @@ fn replay_on(
     let records = answers.of_rays.iter().flat_map(record).collect();
     let replay = Replay { records, hits, seconds };
     let limit = (MAX_DEVICE_STEPS.into(), USE_PROCESSOR);
-    Ok(Traced { replay, build_seconds, work: None, unfinished: Some(answers.unfinished), limit })
+    let unfinished = Some(answers.unfinished);
+    Ok(Traced { replay, build_seconds, work: None, unfinished, limit, exact_shapes: None })
 }
 
 /// Number of bytes per ray in a file.
@@ -216,15 +239,16 @@ fn parse_ray(bytes: &[u8]) -> Ray {
     Ray { origin, direction, t_min, t_max: number() }
 }
 
-fn closest_hit(world: &World, answers: &Answers, ray: &Ray) -> (bool, [u8; 8]) {
-    let hit = answers.closest(ray);
-    let t = hit.map_or(-1.0, |hit| hit.t);
-    let triangle = hit.map_or(u32::MAX, |hit| world.triangle_in_scene(&hit));
+fn closest_hit(world: &World, answers: &Answers, exact: &ExactShapes, ray: &Ray) -> (bool, [u8; 8]) {
+    let in_tree = answers.closest(ray).map(|hit| (hit.t, world.triangle_in_scene(&hit)));
+    let nearer = exact.closest(&Ray { t_max: in_tree.map_or(ray.t_max, |(t, _)| t), ..*ray });
+    let hit = nearer.or(in_tree);
+    let (t, triangle) = hit.unwrap_or((-1.0, u32::MAX));
     (hit.is_some(), bytemuck::cast([t.to_bits().to_le(), triangle.to_le()]))
 }
 
-fn any_hit(answers: &Answers, ray: &Ray) -> (bool, [u8; 4]) {
-    let blocked = answers.is_blocked(ray);
+fn any_hit(answers: &Answers, exact: &ExactShapes, ray: &Ray) -> (bool, [u8; 4]) {
+    let blocked = answers.is_blocked(ray) || exact.closest(ray).is_some();
     (blocked, f32::from(u8::from(blocked)).to_le_bytes())
 }
 
@@ -304,7 +328,7 @@ mod tests {
         let world = world();
         for traversal in Traversal::value_variants() {
             let answers = Answers::new(*traversal, &world);
-            check_closest(&replay(&rays(), 2, |ray| closest_hit(&world, &answers, ray)));
+            check_closest(&replay(&rays(), 2, |ray| closest_hit(&world, &answers, &ExactShapes::default(), ray)));
             assert_eq!(answers.work(&rays()).1, 0);
         }
     }
@@ -326,7 +350,7 @@ mod tests {
     fn any_hit_says_one_or_zero() {
         let world = world();
         let answers = Answers::new(Traversal::Wide, &world);
-        let replay = replay(&rays(), 2, |ray| any_hit(&answers, ray));
+        let replay = replay(&rays(), 2, |ray| any_hit(&answers, &ExactShapes::default(), ray));
         let records: Vec<f32> =
             replay.records.chunks_exact(4).map(|record| f32::from_le_bytes(record.try_into().unwrap())).collect();
         assert_eq!(records, [1.0, 0.0, 0.0, 1.0]);

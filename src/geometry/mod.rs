@@ -5,6 +5,7 @@
 //! - [`Triangle`] has the watertight intersection test that all structures share, so that results agree bit for bit.
 //! - [`Aabb`] is an axis-aligned bounding box.
 //! - [`clip`] clips convex polygons to boxes.
+//! - [`Shape`] is a sphere, a torus or Bezier patches, which rays meet exactly.
 //! - [`sampling`] maps points of the unit square to points and directions; [`sobol`] generates such points.
 //! - [`CounterRng`] gives the same random words to `rand`.
 //!
@@ -20,6 +21,7 @@ mod id;
 mod ray;
 mod rotation;
 pub mod sampling;
+mod shape;
 pub mod sobol;
 mod triangle;
 mod trigonometry;
@@ -30,5 +32,6 @@ pub use exponential::exponential;
 pub(crate) use id::define_id;
 pub use ray::{Escaped, Hit, Ray, RayQuery, SurfaceId, Transmittance};
 pub use rotation::{quaternion_length, rotation_x, rotation_y, rotation_z, unit_rotation};
+pub use shape::{BezierPatch, Shape};
 pub use triangle::{Triangle, TriangleHit, WatertightRay};
 pub use trigonometry::{arc_cosine, arc_tangent, sin_cos_turns};

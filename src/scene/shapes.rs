@@ -1,9 +1,11 @@
-//! Simple meshes: quads, boxes, balls, rings, lathed and implicit bodies, Bezier patches.
+//! Simple meshes: quads, boxes, balls, rings, lathed and implicit bodies, Bezier patches. [`Tessellation`] makes meshes
+//! that stay near a curved shape.
 //!
 //! All meshes have normals and UV_0, and no UV_1. Their fronts are counter-clockwise.
 
 mod curved;
 mod implicit;
+mod tessellation;
 
 use std::collections::HashMap;
 
@@ -11,8 +13,9 @@ use glam::{Vec2, Vec3};
 
 use super::MeshData;
 
-pub use curved::{bezier_patch, lathe, torus};
+pub use curved::{bezier_patch, lathe, sphere, torus};
 pub use implicit::implicit;
+pub use tessellation::Tessellation;
 
 /// UV_0 of a quad's corners, in the order of the corners.
 const QUAD_UV: [Vec2; 4] = [Vec2::new(0.0, 0.0), Vec2::new(1.0, 0.0), Vec2::new(1.0, 1.0), Vec2::new(0.0, 1.0)];

@@ -26,9 +26,10 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use crate::builtin_scenes;
+use crate::geometry::Shape;
 use crate::input;
 use crate::parts::{finish, pause};
-use crate::scene::{Camera, CheckedScene, Problem, Scene, check};
+use crate::scene::{Camera, CheckedScene, MeshId, Problem, Scene, check};
 #[cfg(feature = "plugin")]
 pub(crate) use gltf::Overrides;
 #[cfg(feature = "gltf")]
@@ -45,6 +46,8 @@ pub struct Loaded {
     pub scene: CheckedScene,
     /// Cameras of the file or of the built-in scene.
     pub cameras: Vec<Camera>,
+    /// Curved shapes that meshes of the scene stand for, ascending by mesh.
+    pub shapes: Vec<(MeshId, Shape)>,
     /// Problems of the file, and how they were repaired.
     pub warnings: Vec<Problem>,
 }
@@ -54,6 +57,7 @@ pub struct Loaded {
 struct Parsed {
     scene: Scene,
     cameras: Vec<Camera>,
+    shapes: Vec<(MeshId, Shape)>,
     warnings: Vec<Problem>,
 }
 
@@ -162,7 +166,8 @@ pub enum SceneError {
 /// Lights and emission are in the units of glTF: candela, lux and cd/m2. A file's `extras` can set properties for the
 /// bake. On a node (and so on all nodes below it), a mesh or a material: `"radiosity": {"role":
 /// "static|occluder|mover|excluded", "density": 2.0, "double_sided": true, "tint": true}`. On a light or its node:
-/// `"radius"` (meters) and `"angular_diameter"` (degrees). Flat keys such as `"radiosity_role"` work as well.
+/// `"radius"` (meters) and `"angular_diameter"` (degrees). Flat keys such as `"radiosity_role"` work as well. A node with
+/// `"shape": "sphere|torus|bezier"` is a curved shape, see [`Loaded::shapes`].
 ///
 /// # Errors
 /// When the file cannot be read, is damaged, refers to a missing buffer, or has no triangles. All other faults are
@@ -272,7 +277,7 @@ async fn parse<'a>(
     if let Some(factor) = options.scale {
         scale::apply(&mut parsed, factor);
     }
-    let Parsed { scene, cameras, mut warnings } = parsed;
+    let Parsed { scene, cameras, shapes, mut warnings } = parsed;
     pause().await;
     let (scene, problems) = check::repair(scene);
     warnings.extend(problems);
@@ -282,7 +287,7 @@ async fn parse<'a>(
         let remedy = if extension == "obj" { "give it faces with an area" } else { "add a mesh to its default scene" };
         return Err(SceneError::NoMeshes { file: name.to_owned(), reason, remedy });
     }
-    Ok(Loaded { scene, cameras, warnings })
+    Ok(Loaded { scene, cameras, shapes, warnings })
 }
 
 fn unknown_builtin(name: &str) -> SceneError {

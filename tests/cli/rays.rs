@@ -62,3 +62,48 @@ fn flags_of_rays_that_contradict_each_other_are_refused() {
     }
     assert_eq!(files(folder.path()), ["rays"]);
 }
+
+/// A glowing sphere of radius two, stretched twice along Y, that five quads across stand for.
+const STRETCHED_SPHERE: &str = r#"{
+    "asset": {"version": "2.0"},
+    "scenes": [{"nodes": [0]}],
+    "nodes": [{"scale": [1, 2, 1], "extras": {
+        "radiosity_shape": "sphere", "radiosity_shape_radius": 2, "radiosity_shape_deviation": 0.8,
+        "radiosity_shape_material": "glow"
+    }}],
+    "materials": [{"name": "glow", "emissiveFactor": [1, 1, 1]}]
+}"#;
+
+#[test]
+fn shapes_of_a_file_are_met_exactly_if_asked_for_and_else_by_their_meshes() {
+    let folder = folder();
+    fs::write(folder.path().join("ball.gltf"), STRETCHED_SPHERE).unwrap();
+    // Down along Y, and past the ball.
+    let rays: Vec<u8> = [0.3f32, 1.0, 1.7, 2.01]
+        .into_iter()
+        .flat_map(|x| [x, 9.0, 0.1, 0.0, 0.0, -1.0, 0.0, f32::INFINITY])
+        .flat_map(f32::to_le_bytes)
+        .collect();
+    fs::write(folder.path().join("rays"), rays).unwrap();
+    let distances = |more: &[&str]| -> (Vec<f32>, serde_json::Value) {
+        let replay = ["rays", "ball.gltf", "--rays", "rays", "--hits", "hits", "--json", "--backend", "cpu"];
+        let report = json(&run(&folder, &[&replay[..], more].concat()));
+        let hits = fs::read(folder.path().join("hits")).unwrap();
+        (hits.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(), report)
+    };
+    let expected = |x: f32| 9.0 - 2.0 * (4.0 - x * x - 0.01f32).sqrt();
+    let (exact, report) = distances(&["--exact-shapes"]);
+    assert_eq!((report["exact_shapes"].as_u64(), report["hits"].as_u64()), (Some(1), Some(3)), "{report}");
+    for (hit, x) in exact.chunks_exact(2).zip([0.3, 1.0, 1.7]) {
+        assert!((hit[0] - expected(x)).abs() < 1e-5 && hit[1].to_bits() == 0, "{hit:?}");
+    }
+    assert_eq!(exact[6], -1.0);
+    let (by_mesh, report) = distances(&[]);
+    assert!(report["exact_shapes"].is_null() && by_mesh[0] - exact[0] > 1e-2, "{by_mesh:?}");
+    let (blocked, _) = distances(&["--exact-shapes", "--any-hit"]);
+    assert_eq!(blocked, [1.0, 1.0, 1.0, 0.0]);
+    let (restarted, report) = distances(&["--exact-shapes", "--traversal", "restart"]);
+    assert!(report["steps_per_ray"].is_number(), "{report}");
+    // The last number is the triangle of a miss.
+    assert_eq!(restarted[..7], exact[..7]);
+}

@@ -171,7 +171,9 @@ fn choose(
         && !core::mem::replace(&mut level.has_warned, true)
     {
         let key = surface.key;
-        warn!("'{key}' is not the mesh that was baked: the level's lightmaps are out of date; bake it again");
+        warn!(
+            "'{key}' is not the mesh that was baked: the level's lightmaps are out of date; bake it again, or give a node with radiosity_shape its mesh instead"
+        );
     }
     chosen
 }

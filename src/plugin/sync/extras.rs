@@ -26,16 +26,28 @@ impl FileExtras<'_, '_> {
     /// Returns the settings of a mesh or light entity, which is a child of its node's entity. Invalid keys are added to
     /// the warnings.
     pub fn of(&self, entity: Entity, warnings: &mut Vec<Problem>) -> Overrides {
-        let nodes = self.parents.iter_ancestors(entity).map(|node| (node, self.text(node)));
+        let mut overrides = Overrides::default();
+        for (generation, node) in self.parents.iter_ancestors(entity).enumerate() {
+            let Some(text) = self.text(node) else { continue };
+            let owner = self.names.describe(node);
+            let (of_node, of_shape) = Overrides::of_node(text, &owner, warnings);
+            if generation == 0
+                && let Some((key, _)) = of_shape.into_iter().next()
+            {
+                let reason = "apps show and bake the node's mesh, and only the command line makes the shape".to_owned();
+                warnings.push(Problem::BadExtra { owner, key, reason });
+            }
+            overrides = overrides.or(of_node);
+        }
         let own = [
             self.text(entity),
             self.meshes.get(entity).ok().map(|extras| extras.value.as_str()),
             self.materials.get(entity).ok().map(|extras| extras.value.as_str()),
         ];
-        nodes
-            .chain(own.map(|text| (entity, text)))
-            .filter_map(|(owner, text)| Some(Overrides::from_json(text?, &self.names.describe(owner), warnings)))
-            .fold(Overrides::default(), Overrides::or)
+        own.into_iter()
+            .flatten()
+            .map(|text| Overrides::from_json(text, &self.names.describe(entity), warnings))
+            .fold(overrides, Overrides::or)
     }
 
     /// Returns the units of lamps and emission that the file's scene declares.

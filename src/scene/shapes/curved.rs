@@ -1,6 +1,6 @@
 //! Curved surfaces, as quad grids of adjustable resolution.
 
-use core::f32::consts::TAU;
+use core::f32::consts::{PI, TAU};
 
 use glam::{Vec2, Vec3};
 
@@ -17,6 +17,20 @@ pub fn torus(name: &str, radius: f32, tube: f32, around: u32, across: u32) -> Me
         let normal = outwards * cos_across + Vec3::Y * sin_across;
         (outwards * radius + normal * tube, normal)
     })
+}
+
+/// Builds a sphere around the origin, with its poles on the Y axis: `around` columns of `bands` quads each. Normals are
+/// smooth, fronts outside.
+pub fn sphere(name: &str, radius: f32, around: u32, bands: u32) -> MeshData {
+    let mesh = grid(name, around.max(3), bands.max(2), |column, row, [columns, rows]| {
+        let (sin_around, cos_around) = libm::sincosf((column % columns) as f32 / columns as f32 * TAU);
+        let (sin_upwards, cos_upwards) = libm::sincosf((row as f32 / rows as f32 - 0.5) * PI);
+        // The poles are one point each.
+        let across = if row == 0 || row == rows { 0.0 } else { cos_upwards };
+        let normal = Vec3::new(cos_around * across, sin_upwards, -sin_around * across);
+        (normal * radius, normal)
+    });
+    without_collapsed(mesh)
 }
 
 /// Builds a bicubic Bezier patch with `steps` quads along each edge. `control` holds rows of points. Seen from the
@@ -94,10 +108,28 @@ fn blend(control: &[[Vec3; 4]; 4], across: [f32; 4], upward: [f32; 4]) -> Vec3 {
     control.iter().zip(upward).map(|(row, weight)| of_row(row) * weight).sum()
 }
 
+/// Returns the mesh without the triangles that have two corners at one place.
+pub fn without_collapsed(mut mesh: MeshData) -> MeshData {
+    let positions = &mesh.positions;
+    mesh.triangles.retain(|triangle| {
+        let [a, b, c] = triangle.map(|vertex| positions[vertex as usize]);
+        a != b && b != c && c != a
+    });
+    mesh
+}
+
 /// Builds a grid of quads. `vertex` returns position and unit normal for a column and a row. UV_0 covers the unit
 /// square.
 fn grid(name: &str, columns: u32, rows: u32, vertex: impl Fn(u32, u32, [u32; 2]) -> (Vec3, Vec3)) -> MeshData {
-    let mut mesh = MeshData { name: name.to_owned(), ..MeshData::default() };
+    let [vertices, quads] = [(columns + 1) as usize * (rows + 1) as usize, columns as usize * rows as usize];
+    let mut mesh = MeshData {
+        name: name.to_owned(),
+        positions: Vec::with_capacity(vertices),
+        normals: Vec::with_capacity(vertices),
+        uv0: Vec::with_capacity(vertices),
+        triangles: Vec::with_capacity(2 * quads),
+        ..MeshData::default()
+    };
     for (row, column) in (0..=rows).flat_map(|row| (0..=columns).map(move |column| (row, column))) {
         let (position, normal) = vertex(column, row, [columns, rows]);
         mesh.positions.push(position);
@@ -132,6 +164,19 @@ mod tests {
         let way = TAU * 2.0;
         assert!((volume / (0.25 * TAU * 0.5 * way) - 1.0).abs() < 0.005, "{volume}");
         assert!((area / (TAU * 0.5 * way) - 1.0).abs() < 0.005, "{area}");
+    }
+
+    #[test]
+    fn a_sphere_is_closed_with_its_normals_outside_and_its_pictures_upright() {
+        let mesh = sphere("globe", 2.0, 96, 48);
+        assert!(mesh.is_closed());
+        assert_eq!(mesh.triangles.len(), 96 * (2 * 48 - 2));
+        let volume: f32 = triangles(&mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum();
+        assert!((volume / (4.0 / 3.0 * PI * 8.0) - 1.0).abs() < 0.005, "{volume}");
+        for ((position, normal), uv) in mesh.positions.iter().zip(&mesh.normals).zip(&mesh.uv0) {
+            assert!((*position - *normal * 2.0).length() < 1e-6 && (normal.length() - 1.0).abs() < 1e-6);
+            assert!((libm::cosf(uv.y * PI) - normal.y).abs() < 1e-5, "the top of a picture is at the upper pole");
+        }
     }
 
     #[test]

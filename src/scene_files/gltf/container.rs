@@ -39,7 +39,7 @@ const CHUNK_HEADER_SIZE: usize = 8;
 /// Bytes of memory of an object of the document, of its fields while it is parsed, and of a value.
 const BYTES_PER_OBJECT: u64 = 300;
 const BYTES_PER_FIELDS: u64 = 640;
-const BYTES_PER_VALUE: u64 = 40;
+pub const BYTES_PER_VALUE: u64 = 40;
 
 /// Mark that some editors put before the text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

@@ -11,9 +11,10 @@
 //! | `tint` | node, primitive, mesh, material | `true` if a blended surface tints light, see [`Material::tints`] |
 //! | `radius` | node, light | radius in meters of a point or spot light's sphere |
 //! | `angular_diameter` | node, light | degrees that a directional light's disc spans |
+//! | `shape`, `shape_...` | node | curved shape instead of the node's mesh, see `shapes.rs` |
 //!
-//! A node's keys also apply to its descendants. The order of precedence: the nearest node, its ancestors, the
-//! primitive, the mesh, the material.
+//! A node's keys also apply to its descendants, except for its shape. The order of precedence: the nearest node, its
+//! ancestors, the primitive, the mesh, the material.
 
 use gltf::json::Extras;
 use serde_json::{Map, Value};
@@ -23,6 +24,12 @@ use crate::scene::Material;
 use crate::scene::{Problem, Role};
 
 const PREFIX: &str = "radiosity";
+/// Key of a node's kind of shape, and the beginning of the keys of its numbers.
+pub const SHAPE: &str = "shape";
+pub const SHAPE_PREFIX: &str = "shape_";
+
+/// Our keys without their prefix, and their values.
+type Keys = Vec<(String, Value)>;
 
 /// Settings from extras; `None` where there is no key.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,8 +50,19 @@ impl Overrides {
 
     /// Reads extras from their JSON text.
     pub fn from_json(text: &str, owner: &str, warnings: &mut Vec<Problem>) -> Self {
+        Self::from_keys(keys_of(text), owner, warnings)
+    }
+
+    /// Reads the extras of a node from their JSON text. Also returns the keys of its shape.
+    pub fn of_node(text: &str, owner: &str, warnings: &mut Vec<Problem>) -> (Self, Keys) {
+        let is_of_shape = |(key, _): &(String, Value)| key == SHAPE || key.starts_with(SHAPE_PREFIX);
+        let (of_shape, others) = keys_of(text).into_iter().partition(is_of_shape);
+        (Self::from_keys(others, owner, warnings), of_shape)
+    }
+
+    fn from_keys(keys: Keys, owner: &str, warnings: &mut Vec<Problem>) -> Self {
         let mut overrides = Self::default();
-        for (key, value) in keys_of(text) {
+        for (key, value) in keys {
             if let Err(reason) = overrides.set(&key, &value) {
                 warnings.push(Problem::BadExtra { owner: owner.to_owned(), key, reason: reason.to_owned() });
             }
@@ -81,7 +99,7 @@ impl Overrides {
     }
 }
 
-fn keys_of(text: &str) -> Vec<(String, Value)> {
+fn keys_of(text: &str) -> Keys {
     let mut keys = Vec::new();
     // Most extras have no such key, and need not be parsed.
     if !text.contains(PREFIX) {
@@ -116,7 +134,7 @@ fn not_negative(value: &Value) -> Option<f32> {
     value.as_f64().map(|number| number as f32).filter(|number| number.is_finite() && *number >= 0.0)
 }
 
-fn positive(value: &Value) -> Option<f32> {
+pub fn positive(value: &Value) -> Option<f32> {
     not_negative(value).filter(|&number| number > 0.0)
 }
 

@@ -2,8 +2,8 @@
 //!
 //! `container` parses the bytes, `repair` mends the JSON, and `accessors` reads numbers from buffers. `primitives`
 //! makes meshes, and `materials` and `lights` convert the rest. `nodes` places everything in the world, and `instances`
-//! repeats meshes. `animations` finds moving nodes, and `extras` reads our own keys. `extensions` lists the support of
-//! extensions. `coordinates` drops texture coordinates that nothing reads.
+//! repeats meshes. `animations` finds moving nodes, and `extras` reads our own keys, `shapes` those of curved
+//! shapes. `extensions` lists the support of extensions. `coordinates` drops texture coordinates that nothing reads.
 //!
 //! The document is kept as `gltf::json`, and every reference is checked when it is looked up. The `gltf` crate's own
 //! accessors assume a valid file.
@@ -22,6 +22,7 @@ mod node_reports;
 mod nodes;
 mod primitives;
 mod repair;
+mod shapes;
 mod specular_glossiness;
 mod textures;
 

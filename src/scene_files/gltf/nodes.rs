@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::{Affine3A, Mat4, Quat, Vec3};
-use gltf::json::mesh::{Mesh as JsonMesh, Primitive};
+use gltf::json::mesh::Mesh as JsonMesh;
 use gltf::json::scene::Node;
 
 use super::accessors::Accessors;
 use super::animations::{self, Moved};
-use super::container::Document;
-use super::extras::Overrides;
+use super::container::{BYTES_PER_VALUE, Document};
+use super::extras::{Overrides, SHAPE_PREFIX};
 use super::node_reports::NodeReports;
+use super::shapes::{self, MaterialName, NodeShape};
 use super::{instances, lights, lookup, materials, metal, name_or, primitives};
 use crate::geometry::unit_rotation;
 use crate::scene::key;
@@ -36,6 +37,7 @@ pub fn read(document: &Document, purpose: Purpose, options: &SceneOptions, parse
         default_material: None,
         tinting: HashMap::new(),
         instanced: 0,
+        shape_vertices: 0,
         reports: NodeReports::default(),
         parsed,
     };
@@ -121,6 +123,8 @@ struct PlacedNode {
     path: Arc<str>,
     to_world: Affine3A,
     overrides: Overrides,
+    /// Curved shape instead of its mesh.
+    shape: Option<NodeShape>,
     /// Name of the animation that moves the node or an ancestor.
     animation: Option<Arc<str>>,
     /// True if the node or an ancestor is hidden.
@@ -152,6 +156,8 @@ struct Placement<'a> {
     /// Copies of materials that tint transmitted light.
     tinting: HashMap<MaterialId, MaterialId>,
     instanced: usize,
+    /// Vertices of curved shapes so far.
+    shape_vertices: u64,
     reports: NodeReports,
     parsed: &'a mut Parsed,
 }
@@ -173,10 +179,17 @@ impl Placement<'_> {
             self.skip_node(visit, "its transform is not finite");
             return None;
         }
-        let overrides = Overrides::read(&node.extras, &name, &mut self.parsed.warnings).or(visit.inherited);
+        let extras = node.extras.as_ref().map_or("", |extras| extras.get());
+        let values = extras.bytes().filter(|byte| *byte == b',').count() as u64;
+        let _parsed = self.document.budget.lend(values * BYTES_PER_VALUE, || format!("the extras of '{name}'")).ok()?;
+        let (own, of_shape) = Overrides::of_node(extras, &name, &mut self.parsed.warnings);
+        let shape = shapes::read(&of_shape).unwrap_or_else(|(key, reason)| {
+            self.parsed.warnings.push(bad_shape(&name, key, reason));
+            None
+        });
         let own_animation = self.moved.get(&visit.node).map(|animation| Arc::from(animation.as_str()));
         let is_hidden = visit.is_hidden || hides(node);
-        let is_there = node.mesh.is_some() || light_of(node).is_some();
+        let is_there = node.mesh.is_some() || shape.is_some() || light_of(node).is_some();
         if is_hidden && is_there {
             self.reports.hidden.push(name.clone());
         }
@@ -185,15 +198,20 @@ impl Placement<'_> {
             name,
             path: Arc::from(path),
             to_world,
-            overrides,
+            overrides: own.or(visit.inherited),
+            shape,
             animation: visit.animation.clone().or(own_animation),
             is_hidden,
         })
     }
 
     fn place(&mut self, node: &Node, placed: &PlacedNode) {
-        if let Some(mesh) = node.mesh.filter(|_| !placed.is_hidden) {
-            self.place_mesh(mesh.value(), node, placed);
+        if !placed.is_hidden {
+            match (&placed.shape, node.mesh) {
+                (Some(shape), _) => self.place_shape(shape, node, placed),
+                (None, Some(mesh)) => self.place_mesh(mesh.value(), node, placed),
+                (None, None) => {}
+            }
         }
         if let Some(light) = light_of(node).filter(|_| !placed.is_hidden) {
             self.place_light(light, placed);
@@ -217,10 +235,34 @@ impl Placement<'_> {
                 parts
             }
         };
+        self.place_parts(&parts, node.skin.is_some(), node, placed);
+    }
+
+    /// Places the mesh of a curved shape.
+    fn place_shape(&mut self, node_shape: &NodeShape, node: &Node, placed: &PlacedNode) {
+        let name = placed.label.clone().unwrap_or_else(|| placed.name.clone());
+        let data = match shapes::tessellate(node_shape, &name, &mut self.shape_vertices, &self.document.budget) {
+            Ok(data) => data,
+            Err(reason) => {
+                self.parsed.warnings.push(Problem::SkippedNode { node: placed.name.clone(), reason });
+                return;
+            }
+        };
+        let mesh = MeshId::from_index(self.parsed.scene.meshes.len());
+        self.parsed.scene.meshes.push(Arc::new(data));
+        self.parsed.shapes.push((mesh, node_shape.shape.clone()));
+        let material = self.material_of_shape(node_shape.material.as_ref(), node, placed);
+        let (material, sides, overrides) = self.material_at(material, &name);
+        let part = Part { number: 0, mesh, material, sides, is_morphed: false, overrides };
+        self.place_parts(&[part], false, node, placed);
+    }
+
+    /// Places the parts of a node's mesh, once or for each instance.
+    fn place_parts(&mut self, parts: &[Part], is_skinned: bool, node: &Node, placed: &PlacedNode) {
         if self.count_surfaces(parts.len(), placed).is_err() {
             return;
         }
-        let surfaces: Vec<Surface> = parts.iter().map(|part| self.surface(part, node.skin.is_some(), placed)).collect();
+        let surfaces: Vec<Surface> = parts.iter().map(|part| self.surface(part, is_skinned, placed)).collect();
         let instances = match instances::read(node, &self.accessors) {
             None => {
                 self.parsed.scene.surfaces.extend(surfaces);
@@ -318,7 +360,7 @@ impl Placement<'_> {
             let Some(data) = primitives::read(primitive, &name, number, &self.accessors, warnings) else { continue };
             let mesh = MeshId::from_index(self.parsed.scene.meshes.len());
             self.parsed.scene.meshes.push(Arc::new(data));
-            let (material, sides, of_material) = self.material_of(primitive, &name);
+            let (material, sides, of_material) = self.material_at(primitive.material.map(|index| index.value()), &name);
             let of_primitive = Overrides::read(&primitive.extras, &name, &mut self.parsed.warnings);
             let overrides = of_primitive.or(of_mesh).or(of_material);
             let is_morphed = primitive.targets.as_ref().is_some_and(|targets| !targets.is_empty());
@@ -327,8 +369,23 @@ impl Placement<'_> {
         parts
     }
 
-    fn material_of(&mut self, primitive: &Primitive, node: &str) -> (MaterialId, Sides, Overrides) {
-        let index = primitive.material.map(|material| material.value());
+    /// Returns the index of a shape's material: the one it names, else that of the first primitive of the node's mesh.
+    fn material_of_shape(&mut self, name: Option<&MaterialName>, node: &Node, placed: &PlacedNode) -> Option<usize> {
+        let root = &self.document.root;
+        let named = name.map(|name| match name {
+            MaterialName::Index(index) => Some(*index).filter(|index| *index < root.materials.len()),
+            MaterialName::Name(name) => root.materials.iter().position(|material| material.name.as_ref() == Some(name)),
+        });
+        if named == Some(None) {
+            let key = format!("{SHAPE_PREFIX}material");
+            self.parsed.warnings.push(bad_shape(&placed.name, key, "the file has no such material"));
+        }
+        let of_mesh = || Some(lookup(&root.meshes, node.mesh?)?.primitives.first()?.material?.value());
+        named.flatten().or_else(of_mesh)
+    }
+
+    /// Returns the material of an index, or the default one, with its sides and settings.
+    fn material_at(&mut self, index: Option<usize>, node: &str) -> (MaterialId, Sides, Overrides) {
         match index.and_then(|index| Some((index, self.document.root.materials.get(index)?))) {
             Some((index, json)) => {
                 let name = name_or(json.name.as_ref(), "Material", index);
@@ -404,6 +461,10 @@ impl Placement<'_> {
             }
         }
     }
+}
+
+fn bad_shape(node: &str, key: String, reason: &str) -> Problem {
+    Problem::BadExtra { owner: node.to_owned(), key, reason: reason.to_owned() }
 }
 
 /// Returns true for a node that `KHR_node_visibility` hides, with all its descendants.

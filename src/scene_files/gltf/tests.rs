@@ -13,6 +13,7 @@ mod materials;
 mod mended;
 mod movers;
 mod seen;
+mod shapes;
 
 use crate::parts::finish;
 use crate::scene::{LightKind, Material, Projection, Role, Sides, UvChannel, Wrap, check};
