@@ -39,7 +39,7 @@ fn main() -> Result<(), Failure> {
         let from_lights = FromLights::default();
         let found = [
             paths_per_second(&view, passes, |settings| {
-                Ok(gpu::render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, settings, &Unmonitored)?.film)
+                Ok(gpu::render_from_lights(&gpu, &on_gpu, &view, from_lights, settings, &Unmonitored)?.film)
             })?,
             paths_per_second(&view, passes, |settings| {
                 Ok(render_from_lights(&tracer, &view, settings, &Unmonitored).film)

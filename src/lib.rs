@@ -119,10 +119,11 @@ pub mod prelude {
         BAKE_ERROR, BAKE_MAIN_THREAD, BAKE_PROGRESS, Bake, BakeConvergence, BakeFailed, BakeFinished, BakeId,
         BakePhase, BakeProgress, BakeResolution, BakeRole, BakeTint, Baked, BakedLevel, BakedLevelAsset,
         BakedLevelFailed, BakedLevelLoaded, BakedLevelShown, CancelBake, EmissiveUnits, LIGHTMAPS_MAIN_THREAD,
-        LIVE_VIEW_GPU, LIVE_VIEW_PATHS, LIVE_VIEW_SAMPLES, LightmapOverlay, Lightmaps, LiveChannel, LiveView,
-        LiveViewStatus, MoverLighting, RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD, RELIGHT_TRANSPORT_ERROR,
-        RELIGHT_UPDATE, RadiosityPlugins, RadiositySystems, RadiosityThreads, Relight, RelightDoor, RelightExclude,
-        RelightStatus, RemoveLightmaps, SceneSettings, SceneStatus, bake_running, live_view_enabled, relighting,
+        LIVE_VIEW_GPU, LIVE_VIEW_PATHS, LIVE_VIEW_SAMPLES, LightmapOverlay, Lightmaps, LiveChannel, LiveIntegrator,
+        LiveView, LiveViewStatus, MoverLighting, RELIGHT_BEHIND, RELIGHT_DOORS, RELIGHT_MAIN_THREAD,
+        RELIGHT_TRANSPORT_ERROR, RELIGHT_UPDATE, RadiosityPlugins, RadiositySystems, RadiosityThreads, Relight,
+        RelightDoor, RelightExclude, RelightStatus, RemoveLightmaps, SceneSettings, SceneStatus, bake_running,
+        live_view_enabled, relighting,
     };
     pub use crate::radiosity::{Content, Method, SolverSettings};
     pub use crate::scene::Sky;

@@ -15,7 +15,7 @@ const PLACES: u32 = 1u;
 const SHEETS: u32 = 2u;
 /// Header word with the offset of the emitters' selection data; see `light_pmf.wgsl`.
 const EXPECTATIONS: u32 = 3u;
-/// Header word with the number of emitters. May be zero, unlike `scene.emitters`.
+/// Header word with the number of emitters. May be zero.
 const EMITTER_COUNT: u32 = 4u;
 /// Header word with the offset of the elements sampled as lights; see `bright.wgsl`.
 const BRIGHT: u32 = 5u;

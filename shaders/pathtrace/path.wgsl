@@ -1,28 +1,5 @@
 // Path tracing kernel with next-event estimation; counterpart of `pathtrace::PathTracer`.
 
-/// Result of a path.
-struct Seen {
-    radiance: vec3<f32>,
-    /// Albedo of the first surface.
-    albedo: vec3<f32>,
-    normal: vec3<f32>,
-    /// Distance to the first surface, in meters.
-    depth: f32,
-    /// Index of the first surface, or `NONE`.
-    surface: u32,
-    /// Number of tree nodes visited by the camera ray.
-    nodes: f32,
-}
-
-/// Number of rows of a workgroup, each of eight pixels.
-override BLOCK_ROWS: u32 = 8u;
-
-/// Sequence number for film and lens positions.
-const CAMERA: u32 = 0xffffffffu;
-
-@group(1) @binding(1) var<storage, read_write> film_radiance: array<RadiancePixel>;
-@group(1) @binding(2) var<storage, read_write> film_features: array<FeaturePixel>;
-
 /// Returns the MIS weight of a direction sampled with PDF `own`: the balance heuristic.
 fn balance_heuristic(own: f32, other: f32) -> f32 {
     let densities = min(vec2(own, other), vec2(MAX_PDF));
@@ -32,32 +9,21 @@ fn balance_heuristic(own: f32, other: f32) -> f32 {
 /// Returns the radiance of the sky in a direction. With a PDF above zero, applies the MIS weight against light sampling
 /// from a point with the given normal.
 fn eval_environment(ray: Ray, normal: vec3<f32>, pdf: f32) -> vec3<f32> {
-    let direction = ray.direction;
+    let radiance = sky_radiance_toward(ray.direction);
     let emitter = tables[SKY_EMITTER];
-    if emitter == NONE {
-        return scene.sky_radiance;
-    }
-    let radiance = environment_radiance(emitter, environment_uv(emitter, direction));
-    if pdf <= 0.0 {
+    if emitter == NONE || pdf <= 0.0 {
         return radiance;
     }
     let probability = probability_of_emitter(emitter, ray.origin, normal);
-    return radiance * balance_heuristic(pdf, probability * environment_pdf(emitter, direction));
+    return radiance * balance_heuristic(pdf, probability * environment_pdf(emitter, ray.direction));
 }
 
 /// Returns the emitted radiance at a hit. With a PDF above zero, applies the MIS weight against light sampling from a
 /// point with the given normal.
 fn eval_emission(ray: Ray, normal: vec3<f32>, hit: Hit, pdf: f32) -> vec3<f32> {
-    let surface = surface_of(hit.triangle);
-    if all(surfaces[surface].emission == vec3(0.0)) {
-        return vec3(0.0);
-    }
-    if is_back(hit) && (surfaces[surface].flags & BOTH_SIDES) == 0u {
-        return vec3(0.0);
-    }
-    let radiance = emission_at(surface, hit.triangle, hit.barycentric);
-    let emitter = surfaces[surface].emitter;
-    if pdf <= 0.0 || emitter == NONE {
+    let radiance = emitted_radiance(hit);
+    let emitter = surfaces[surface_of(hit.triangle)].emitter;
+    if pdf <= 0.0 || emitter == NONE || all(radiance == vec3(0.0)) {
         return radiance;
     }
     let probability = probability_of_emitter(emitter, ray.origin, normal);
@@ -95,8 +61,8 @@ fn light_from_emitter(drawn: DrawnEmitter, vertex: Vertex, normal: vec3<f32>, bs
 }
 
 /// Traces one path along a camera ray.
-fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
-    var seen = Seen(vec3(0.0), vec3(0.0), vec3(0.0), FAR, NONE, 0.0);
+fn trace(first: Ray, sample_index: u32, seed: u32) -> Seen {
+    var seen = nothing_seen();
     var ray = first;
     var weight = vec3(1.0);
     // Absorption coefficient of the medium that the ray passes, per meter.
@@ -110,9 +76,7 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
         seen.nodes = select(seen.nodes, f32(hit.steps), bounces == 0u);
         weight *= hit.filtered * exponential(-absorption * min(hit.t, 1e30));
         if hit.triangle == NONE {
-            let is_dark = tables[SKY_EMITTER] == NONE && all(scene.sky_radiance == vec3(0.0));
-            let environment = eval_environment(ray, normal, pdf);
-            seen.radiance += weight * select(environment, settings.background, is_dark && bounces == 0u);
+            seen.radiance += weight * with_background(eval_environment(ray, normal, pdf), bounces == 0u);
             break;
         }
         seen.radiance += weight * eval_emission(ray, normal, hit, pdf);
@@ -174,38 +138,4 @@ fn trace_path(first: Ray, sample_index: u32, seed: u32) -> Seen {
         ray = Ray(select(vertex.position, vertex.behind, scattered.through), 0.0, scattered.direction, FAR);
     }
     return seen;
-}
-
-/// Adds one sample to each pixel of a range of rows. Sample 0 restarts the means.
-@compute @workgroup_size(8, BLOCK_ROWS)
-fn trace_pixels(@builtin(global_invocation_id) id: vec3<u32>) {
-    let pixel = vec2(id.x, settings.first + id.y);
-    if pixel.x >= settings.size.x || pixel.y >= settings.end {
-        return;
-    }
-    let seed = hash2(hash2(settings.seed, pixel.y), pixel.x);
-    let ray = camera_ray(pixel, sobol_point(hash2(seed, CAMERA), settings.sample_index));
-    let seen = trace_path(ray, settings.sample_index, seed);
-
-    let index = pixel.y * settings.size.x + pixel.x;
-    var radiance = film_radiance[index];
-    var features = film_features[index];
-    // Without branches; see `scene.wgsl`.
-    let starts = settings.sample_index == 0u;
-    radiance = with_sample(started(radiance, starts), seen.radiance);
-    features = noting_change(features, started(film_radiance[index], starts), radiance);
-    features.tally += unfinished_walks << 1u;
-    radiance.nodes += (seen.nodes - radiance.nodes) / f32(radiance.samples);
-    features.albedo = select(features.albedo, vec3(0.0), starts);
-    features.normal = select(features.normal, vec3(0.0), starts);
-    features.depth = select(features.depth, FAR, starts);
-    let part = 1.0 / f32(radiance.samples);
-    features.albedo += (seen.albedo - features.albedo) * part;
-    features.normal += (seen.normal - features.normal) * part;
-    features.depth = min(features.depth, seen.depth);
-    features.surface = select(features.surface, seen.surface, starts);
-    features.first_normal = select(features.first_normal, pack_normal(seen.normal), starts);
-    features.first_depth = select(features.first_depth, seen.depth, starts);
-    film_radiance[index] = radiance;
-    film_features[index] = features;
 }

@@ -7,15 +7,14 @@
 struct SceneHeader {
     /// Minimum corner of the bounds of static surfaces, in meters.
     bounds_min: vec3<f32>,
-    /// Number of emitters. A scene without emitters has one dark emitter.
-    emitters: u32,
+    padding_0: u32,
     /// Maximum corner of the bounds of static surfaces, in meters.
     bounds_max: vec3<f32>,
     /// Maximum absolute coordinate of the bounds.
     reach: f32,
     /// Radiance of a uniform sky in cd/m2, or scale of the environment map.
     sky_radiance: vec3<f32>,
-    padding: f32,
+    padding_1: u32,
 }
 
 /// Triangle in world space, static or moving.

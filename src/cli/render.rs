@@ -127,7 +127,7 @@ impl Method {
     }
 
     fn runs_on_devices(self) -> bool {
-        !matches!(self, Self::Whitted | Self::Plain)
+        self != Self::Plain
     }
 }
 

@@ -60,6 +60,10 @@ impl GpuFilm {
         self.size
     }
 
+    pub(super) fn pixels(&self) -> u32 {
+        self.size.x * self.size.y
+    }
+
     /// Returns the buffer of each pixel's mean radiance, sample count, squared differences and visited tree nodes.
     pub fn radiance(&self) -> &Buffer {
         &self.radiance

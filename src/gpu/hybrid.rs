@@ -4,12 +4,12 @@ use glam::Vec3;
 use wgpu::CommandEncoderDescriptor;
 
 use super::batch_sizer::BatchSizer;
-use super::light_path::{LightPass, LightPaths};
-use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
+use super::{
+    Block, Gpu, GpuFault, GpuFilm, GpuScene, LightDeposits, LightKernel, LightPass, PathKernel, PathPass, Stack,
+};
 use crate::clock;
 use crate::pathtrace::{Film, LightPicture, PassKind, RenderSettings, TwoKinds, View, render_passes};
 use crate::progress::Monitor;
-use crate::scene::Scene;
 
 /// Settings of rendering with light paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,14 +31,13 @@ pub struct FromLights {
 /// Returns an error if the device lacks memory for the picture, or is lost.
 pub fn render_from_lights(
     gpu: &Gpu,
-    scene: &Scene,
-    on_gpu: &GpuScene,
+    scene: &GpuScene,
     view: &View,
     from_lights: FromLights,
     settings: &RenderSettings,
     monitor: &dyn Monitor,
 ) -> Result<LightPicture, GpuFault> {
-    let mut picture = Picture::new(gpu, scene, on_gpu, view, from_lights, settings.seed)?;
+    let mut picture = Picture::new(gpu, scene, view, from_lights, settings.seed)?;
     render_passes(&mut picture, settings, monitor)
 }
 
@@ -48,7 +47,8 @@ struct Picture<'a> {
     view: &'a View,
     from_lights: FromLights,
     seed: u32,
-    light_paths: LightPaths,
+    light_paths: LightKernel,
+    deposits: LightDeposits,
     eye_paths: PathKernel,
     light: GpuFilm,
     eye: GpuFilm,
@@ -101,20 +101,22 @@ impl TwoKinds for Picture<'_> {
 impl<'a> Picture<'a> {
     fn new(
         gpu: &'a Gpu,
-        scene: &Scene,
-        on_gpu: &'a GpuScene,
+        scene: &'a GpuScene,
         view: &'a View,
         from_lights: FromLights,
         seed: u32,
     ) -> Result<Self, GpuFault> {
+        let mut deposits = LightDeposits::new(gpu, view.size.x * view.size.y)?;
+        deposits.set_units(scene, view);
         Ok(Self {
             gpu,
-            scene: on_gpu,
+            scene,
             view,
             from_lights,
             seed,
-            light_paths: LightPaths::new(gpu, scene, on_gpu, view, from_lights.block)?,
-            eye_paths: PathKernel::with_block(gpu, Stack::default(), on_gpu.trees(), from_lights.block),
+            light_paths: LightKernel::with_block(gpu, scene.trees(), from_lights.block),
+            deposits,
+            eye_paths: PathKernel::with_block(gpu, Stack::default(), scene.trees(), from_lights.block),
             light: GpuFilm::new(gpu, view.size)?,
             eye: GpuFilm::new(gpu, view.size)?,
             passes: [0; 2],
@@ -129,25 +131,25 @@ impl<'a> Picture<'a> {
         let number = self.passes[PassKind::Light as usize];
         let counts = loop {
             self.follow_paths(number)?;
-            if let Some(counts) = self.light_paths.counts(self.gpu)? {
+            if let Some(counts) = self.deposits.counts(self.gpu)? {
                 break counts;
             }
         };
         self.contributions += counts.contributions;
         self.unfinished += counts.unfinished;
         let mut encoder = self.gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-        self.light_paths.add(self.gpu, &mut encoder, &self.light, number);
+        self.light_paths.add(self.gpu, &mut encoder, &self.deposits, &self.light, number);
         self.gpu.queue.submit([encoder.finish()]);
-        Ok(self.light_paths.changed(self.gpu, &self.light)?.mean)
+        Ok(self.light_paths.changed(self.gpu, &self.deposits, &self.light)?.mean)
     }
 
     /// Follows all paths of a pass, in several submissions.
     fn follow_paths(&mut self, number: u32) -> Result<(), GpuFault> {
         let Self { gpu, view, seed, .. } = *self;
         let FromLights { hybrid: in_hybrid, max_bounces, .. } = self.from_lights;
-        let all = if self.light_paths.is_lit() { view.size.x * view.size.y } else { 0 };
+        let all = if self.scene.emissions().are_lit() { view.size.x * view.size.y } else { 0 };
         let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-        self.light_paths.clear(&mut encoder);
+        self.deposits.clear(&mut encoder);
         gpu.queue.submit([encoder.finish()]);
         let mut first = 0;
         while first < all {
@@ -155,7 +157,7 @@ impl<'a> Picture<'a> {
             let pass = LightPass { number, seed, max_bounces, paths: paths.clone(), in_hybrid };
             let submitted = clock::now();
             let mut encoder = gpu.device.create_command_encoder(&CommandEncoderDescriptor::default());
-            self.light_paths.record(gpu, &mut encoder, self.scene, view, &pass);
+            self.light_paths.record(gpu, &mut encoder, self.scene, &self.deposits, view, &pass);
             gpu.queue.submit([encoder.finish()]);
             gpu.wait()?;
             self.paths_at_once.learn(submitted.elapsed());
@@ -177,7 +179,7 @@ impl<'a> Picture<'a> {
             background: Vec3::ZERO,
         };
         self.eye_paths.add_pass(self.gpu, self.scene, &self.eye, self.view, &pass, &mut self.rows_at_once)?;
-        let changed = self.light_paths.changed(self.gpu, &self.eye)?;
+        let changed = self.light_paths.changed(self.gpu, &self.deposits, &self.eye)?;
         self.contributions += changed.brighter;
         Ok(changed.mean)
     }

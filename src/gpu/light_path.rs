@@ -8,38 +8,42 @@ use wgpu::{BindGroup, BindGroupLayout, Buffer, CommandEncoder, ComputePipeline};
 use super::camera::CameraPass;
 use super::deposits::{WORDS_OF_SUM, sum, zeros};
 use super::kernel::{bind, dispatch, dispatch_blocks, layout};
-use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, Shader};
-use crate::lights::{AliasEntry, EmissionSampler, LightSampler};
+use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, Shader, Trees};
 use crate::pathtrace::{View, seed_of_pass};
-use crate::scene::{Scene, Sky};
 
-/// Kernels and shared buffers of all light passes of a picture.
-pub(super) struct LightPaths {
+/// Light tracing kernel; counterpart of [`LightTracer`](crate::pathtrace::LightTracer). Equal paths deposit equal light,
+/// up to rounding.
+pub struct LightKernel {
     follow: ComputePipeline,
     follow_layout: BindGroupLayout,
+    trees: Trees,
     block: Block,
     add_splats: ComputePipeline,
+    shift_by_splats: ComputePipeline,
     sum_changes: ComputePipeline,
     splats_layout: BindGroupLayout,
-    emissions: Buffer,
-    /// False if the scene has no emitters.
-    is_lit: bool,
-    deposits: Buffer,
-    changes: Buffer,
-    pixels: u32,
-    /// Fixed-point units per cd/m2 that a pass deposits; a power of two.
-    pub units: f32,
 }
 
-/// Counterpart of `Emissions` in `emission.wgsl`, without its entries.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct EmissionsHeader {
-    center: [f32; 3],
-    radius: f32,
-    count: u32,
-    sky: u32,
-    padding: [u32; 2],
+/// Light that the paths of a pass deposit in the pixels of a picture.
+pub struct LightDeposits {
+    deposits: Buffer,
+    changes: Buffer,
+    /// Fixed-point units per cd/m2 that a pass deposits; a power of two.
+    pub(super) units: f32,
+}
+
+/// Range of light paths of a pass. A pass has one path per pixel.
+pub struct LightPass {
+    /// Index of the pass.
+    pub number: u32,
+    /// Random seed.
+    pub seed: u32,
+    /// Maximum number of bounces of a path; unlimited if `None`.
+    pub max_bounces: Option<u32>,
+    /// Range of paths.
+    pub paths: Range<u32>,
+    /// True if camera paths render mirrors and glass.
+    pub in_hybrid: bool,
 }
 
 /// Counterpart of `Splats` in `splats.wgsl`.
@@ -48,8 +52,8 @@ struct EmissionsHeader {
 struct Splats {
     unit: f32,
     sample_index: u32,
-    pixels: u32,
-    padding: u32,
+    first: u32,
+    end: u32,
 }
 
 /// Counterpart of `Change` in `splats.wgsl`.
@@ -79,6 +83,13 @@ pub(super) struct PassCounts {
     pub unfinished: u64,
 }
 
+/// Sign of a shift of a film by the deposits of a pass.
+#[derive(Clone, Copy, PartialEq)]
+enum Shift {
+    Less,
+    More,
+}
+
 /// Header word with the number of unfinished walks.
 const UNFINISHED: usize = 3;
 /// Number of header words before those of the pixels.
@@ -89,42 +100,23 @@ const TYPICAL_SPLAT: f64 = 36.0;
 /// Factor on the units after an overflow.
 const COARSER: f32 = 1.0 / 4096.0;
 
-impl LightPaths {
-    /// Compiles the kernels for a scene and a view.
+impl LightDeposits {
+    /// Creates deposits for pictures of at most `max_pixels` pixels.
     ///
     /// # Errors
     /// Returns an error if the device lacks memory.
-    pub fn new(gpu: &Gpu, scene: &Scene, on_gpu: &GpuScene, view: &View, block: Block) -> Result<Self, GpuFault> {
-        let follow_layout = layout(gpu, "light paths", &[true, false]);
-        let module = Shader::LightPaths(on_gpu.trees()).compile(&gpu.device);
-        let layouts = [&GpuScene::layout(gpu), &follow_layout];
-        let follow = gpu.compute_pipeline_with(&module, "follow_paths", &layouts, &[block.constant()]);
-        let splats_layout = layout(gpu, "splats", &[true, false, false, false]);
-        let splats = Shader::Splats.compile(&gpu.device);
-        let of_splats = |name| gpu.compute_pipeline(&splats, name, &[&splats_layout]);
-
-        let lights = LightSampler::with_movers(scene);
-        let emission = EmissionSampler::new(&lights);
-        let pixels = view.size.x * view.size.y;
+    pub fn new(gpu: &Gpu, max_pixels: u32) -> Result<Self, GpuFault> {
+        let words = HEADER + max_pixels as usize * 3 * WORDS_OF_SUM;
         Ok(Self {
-            follow,
-            follow_layout,
-            block,
-            add_splats: of_splats("add_splats"),
-            sum_changes: of_splats("sum_changes"),
-            splats_layout,
-            emissions: gpu.storage("where light paths begin", &emissions(scene, &lights, &emission))?,
-            is_lit: !emission.by_power().entries().is_empty(),
-            deposits: zeros(gpu, "what light paths bring", HEADER + pixels as usize * 3 * WORDS_OF_SUM)?,
-            changes: gpu.empty_storage("changes", u64::from(pixels.div_ceil(64)) * size_of::<Change>() as u64)?,
-            pixels,
-            units: units(&emission, view),
+            deposits: zeros(gpu, "what light paths bring", words)?,
+            changes: gpu.empty_storage("changes", u64::from(max_pixels.div_ceil(64)) * size_of::<Change>() as u64)?,
+            units: 1.0,
         })
     }
 
-    /// Returns false if the scene has no emitters, so that there is nothing to trace.
-    pub fn is_lit(&self) -> bool {
-        self.is_lit
+    /// Sets the units for pictures of a view.
+    pub fn set_units(&mut self, scene: &GpuScene, view: &View) {
+        self.units = units(scene, view);
     }
 
     /// Clears all deposits.
@@ -132,26 +124,12 @@ impl LightPaths {
         encoder.clear_buffer(&self.deposits, 0, None);
     }
 
-    /// Records some paths of a pass.
-    pub fn record(&self, gpu: &Gpu, encoder: &mut CommandEncoder, scene: &GpuScene, view: &View, pass: &LightPass) {
-        let settings = CameraPass {
-            seed: seed_of_pass(pass.seed, pass.number),
-            in_hybrid: u32::from(pass.in_hybrid),
-            units: self.units / self.pixels as f32,
-            ..CameraPass::new(view, pass.paths.clone(), pass.max_bounces)
-        };
-        let settings = gpu.uniform("light paths", &[settings]);
-        let own = bind(gpu, &self.follow_layout, &[&settings, &self.emissions, &self.deposits]);
-        let paths = pass.paths.end - pass.paths.start;
-        dispatch_blocks(encoder, &self.follow, &[scene.bind_group(), &own], paths, self.block);
-    }
-
     /// Returns the counts of the pass. Returns `None` after an overflow; the pass must then be repeated, with coarser
     /// units.
     ///
     /// # Errors
     /// Returns an error if the device is lost.
-    pub fn counts(&mut self, gpu: &Gpu) -> Result<Option<PassCounts>, GpuFault> {
+    pub(super) fn counts(&mut self, gpu: &Gpu) -> Result<Option<PassCounts>, GpuFault> {
         let words: Vec<u32> = gpu.read(&self.deposits, HEADER)?;
         if words[WORDS_OF_SUM] != 0 {
             self.units *= COARSER;
@@ -159,59 +137,154 @@ impl LightPaths {
         }
         Ok(Some(PassCounts { contributions: sum(&words), unfinished: words[UNFINISHED].into() }))
     }
+}
+
+impl LightKernel {
+    /// Compiles the kernel.
+    pub fn new(gpu: &Gpu, trees: Trees) -> Self {
+        Self::with_block(gpu, trees, Block::default())
+    }
+
+    /// Compiles the kernel for workgroups of a size.
+    pub fn with_block(gpu: &Gpu, trees: Trees, block: Block) -> Self {
+        let follow_layout = layout(gpu, "light paths", &[true, false]);
+        let module = Shader::LightPaths(trees).compile(&gpu.device);
+        let layouts = [&GpuScene::layout(gpu), &follow_layout];
+        let follow = gpu.compute_pipeline_with(&module, "follow_paths", &layouts, &[block.constant()]);
+        let splats_layout = layout(gpu, "splats", &[true, false, false, false]);
+        let splats = Shader::Splats.compile(&gpu.device);
+        let of_splats = |name| gpu.compute_pipeline(&splats, name, &[&splats_layout]);
+        Self {
+            follow,
+            follow_layout,
+            trees,
+            block,
+            add_splats: of_splats("add_splats"),
+            shift_by_splats: of_splats("shift_by_splats"),
+            sum_changes: of_splats("sum_changes"),
+            splats_layout,
+        }
+    }
+
+    /// Returns the trees that rays are traced in.
+    pub fn trees(&self) -> Trees {
+        self.trees
+    }
+
+    /// Records some paths of a pass. In a scene without emitters there are none.
+    pub fn record(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut CommandEncoder,
+        scene: &GpuScene,
+        deposits: &LightDeposits,
+        view: &View,
+        pass: &LightPass,
+    ) {
+        if !scene.emissions().are_lit() {
+            return;
+        }
+        let settings = CameraPass {
+            seed: seed_of_pass(pass.seed, pass.number),
+            in_hybrid: u32::from(pass.in_hybrid),
+            units: deposits.units / pixels_of(view) as f32,
+            ..CameraPass::new(view, pass.paths.clone(), pass.max_bounces)
+        };
+        let settings = gpu.uniform("light paths", &[settings]);
+        let own = bind(gpu, &self.follow_layout, &[&settings, scene.emissions().buffer(), &deposits.deposits]);
+        let paths = pass.paths.end - pass.paths.start;
+        dispatch_blocks(encoder, &self.follow, &[scene.bind_group(), &own], paths, self.block);
+    }
 
     /// Records the addition of the deposits to a film, as one sample of each pixel.
-    pub fn add(&self, gpu: &Gpu, encoder: &mut CommandEncoder, film: &GpuFilm, sample: u32) {
-        dispatch(encoder, &self.add_splats, &[&self.bind_splats(gpu, film, sample)], self.pixels);
+    pub(super) fn add(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut CommandEncoder,
+        deposits: &LightDeposits,
+        film: &GpuFilm,
+        sample: u32,
+    ) {
+        let pixels = film.pixels();
+        dispatch(encoder, &self.add_splats, &[&self.bind_splats(gpu, deposits, film, 0..pixels, sample, 1.0)], pixels);
+    }
+
+    /// Records a sample of some pixels, which is the sum of the deposits and of what `record` adds to the film.
+    ///
+    /// `record` must add one sample to each of the pixels. Deviations from the mean are unchanged if the mean lacks the
+    /// deposits before, and receives them afterwards.
+    pub fn add_with(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut CommandEncoder,
+        deposits: &LightDeposits,
+        film: &GpuFilm,
+        pixels: &Range<u32>,
+        record: impl FnOnce(&mut CommandEncoder),
+    ) {
+        self.shift(gpu, encoder, deposits, film, pixels, Shift::Less);
+        record(encoder);
+        self.shift(gpu, encoder, deposits, film, pixels, Shift::More);
+    }
+
+    fn shift(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut CommandEncoder,
+        deposits: &LightDeposits,
+        film: &GpuFilm,
+        pixels: &Range<u32>,
+        shift: Shift,
+    ) {
+        let sign = if shift == Shift::Less { -1.0 } else { 1.0 };
+        let group = self.bind_splats(gpu, deposits, film, pixels.clone(), 0, sign);
+        dispatch(encoder, &self.shift_by_splats, &[&group], pixels.end - pixels.start);
     }
 
     /// Returns the change of a film by its last pass.
     ///
     /// # Errors
     /// Returns an error if the device is lost.
-    pub fn changed(&self, gpu: &Gpu, film: &GpuFilm) -> Result<Changed, GpuFault> {
+    pub(super) fn changed(&self, gpu: &Gpu, deposits: &LightDeposits, film: &GpuFilm) -> Result<Changed, GpuFault> {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        dispatch(&mut encoder, &self.sum_changes, &[&self.bind_splats(gpu, film, 0)], self.pixels);
+        let pixels = film.pixels();
+        let group = self.bind_splats(gpu, deposits, film, 0..pixels, 0, 1.0);
+        dispatch(&mut encoder, &self.sum_changes, &[&group], pixels);
         gpu.queue.submit([encoder.finish()]);
-        let changes: Vec<Change> = gpu.read(&self.changes, self.pixels.div_ceil(64) as usize)?;
+        let changes: Vec<Change> = gpu.read(&deposits.changes, pixels.div_ceil(64) as usize)?;
         let lit: u64 = changes.iter().map(|change| u64::from(change.lit)).sum();
         let sum: f64 = changes.iter().map(|change| f64::from(change.sum)).sum();
         let brighter = changes.iter().map(|change| u64::from(change.brighter)).sum();
         Ok(Changed { mean: (sum / lit.max(1) as f64) as f32, brighter })
     }
 
-    fn bind_splats(&self, gpu: &Gpu, film: &GpuFilm, sample: u32) -> BindGroup {
-        let settings = Splats { unit: 1.0 / self.units, sample_index: sample, pixels: self.pixels, padding: 0 };
+    fn bind_splats(
+        &self,
+        gpu: &Gpu,
+        deposits: &LightDeposits,
+        film: &GpuFilm,
+        pixels: Range<u32>,
+        sample: u32,
+        sign: f32,
+    ) -> BindGroup {
+        let unit = sign / deposits.units;
+        let settings = Splats { unit, sample_index: sample, first: pixels.start, end: pixels.end };
         let settings = gpu.uniform("splats", &[settings]);
-        bind(gpu, &self.splats_layout, &[&settings, &self.deposits, &film.radiance, &film.features, &self.changes])
+        let buffers = [&settings, &deposits.deposits, &film.radiance, &film.features, &deposits.changes];
+        bind(gpu, &self.splats_layout, &buffers)
     }
 }
 
-/// Range of light paths of a pass. A pass has one path per pixel.
-pub(super) struct LightPass {
-    pub number: u32,
-    pub seed: u32,
-    pub max_bounces: Option<u32>,
-    pub paths: Range<u32>,
-    /// True if camera paths render mirrors and glass.
-    pub in_hybrid: bool,
-}
-
-/// Returns the words of `Emissions` in `emission.wgsl`.
-pub(super) fn emissions(scene: &Scene, lights: &LightSampler, emission: &EmissionSampler) -> Vec<u32> {
-    let entries = emission.by_power().entries();
-    let (center, radius) = emission.sphere();
-    let sky = if matches!(scene.sky, Sky::Uniform(_)) { lights.emitters() as u32 } else { u32::MAX };
-    let header =
-        EmissionsHeader { center: center.to_array(), radius, count: entries.len() as u32, sky, padding: [0; 2] };
-    [bytemuck::cast_slice(&[header]), bytemuck::cast_slice::<AliasEntry, u32>(entries)].concat()
+fn pixels_of(view: &View) -> u32 {
+    view.size.x * view.size.y
 }
 
 /// Returns fixed-point units fine enough for a typical contribution to count very many of them.
-fn units(emission: &EmissionSampler, view: &View) -> f32 {
+fn units(scene: &GpuScene, view: &View) -> f32 {
+    let emissions = scene.emissions();
     let pixel = f64::from(2.0 * view.camera.half_height() / view.size.y as f32);
-    let distance = if view.camera.is_orthographic() { 1.0 } else { f64::from(2.0 * emission.sphere().1).max(1e-3) };
-    let typical = emission.power() / (core::f64::consts::PI * (distance * pixel).powi(2));
+    let distance = if view.camera.is_orthographic() { 1.0 } else { f64::from(2.0 * emissions.radius()).max(1e-3) };
+    let typical = emissions.power() / (core::f64::consts::PI * (distance * pixel).powi(2));
     let exponent = if typical > 0.0 && typical.is_finite() { TYPICAL_SPLAT - libm::log2(typical).ceil() } else { 0.0 };
     // Powers of two whose reciprocals are normal floats.
     libm::exp2(exponent.clamp(-90.0, 90.0)) as f32
@@ -219,7 +292,6 @@ fn units(emission: &EmissionSampler, view: &View) -> f32 {
 
 #[cfg(test)]
 crate::gpu::layouts::test_layouts! {
-    EmissionsHeader as Emissions { center, radius, count, sky, padding }
-    Splats as Splats { unit, sample_index, pixels, padding }
+    Splats as Splats { unit, sample_index, first, end }
     Change as Change { sum, lit, brighter, padding }
 }

@@ -7,6 +7,7 @@
 //!
 //! Main types:
 //! - [`PathKernel`] adds samples to a [`GpuFilm`]; [`render`] and [`render_from_lights`] draw whole pictures.
+//! - [`LightKernel`] follows light paths.
 //! - [`GpuBackend`] bakes lightmaps.
 //! - [`GpuLowRank`] relights a level when lights change, and [`GpuPages`] draws its lightmap pages.
 //! - [`PictureFilter`] denoises films with few samples.
@@ -51,6 +52,7 @@ pub(crate) use context::{test_device, test_device_of_its_own};
 pub use film::GpuFilm;
 pub use filter::{FilteredPicture, PictureFilter, is_worth_filtering};
 pub use hybrid::{FromLights, render_from_lights};
+pub use light_path::{LightDeposits, LightKernel, LightPass};
 pub use low_rank::GpuLowRank;
 pub use pages::GpuPages;
 pub use path::{PathKernel, PathPass};

@@ -1,4 +1,4 @@
-//! Path tracing kernel, which adds samples to a picture.
+//! Kernels of integrators from the camera, which add samples to a picture.
 
 use core::ops::Range;
 
@@ -12,8 +12,8 @@ use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, Shader, Stack, Trees};
 use crate::clock;
 use crate::pathtrace::View;
 
-/// Path tracing kernel; counterpart of [`PathTracer`](crate::pathtrace::PathTracer). Equal samples give equal light, up
-/// to rounding.
+/// Kernel of an integrator from the camera; counterpart of [`PathTracer`](crate::pathtrace::PathTracer) or
+/// [`WhittedTracer`](crate::pathtrace::WhittedTracer). Equal samples give equal light, up to rounding.
 pub struct PathKernel {
     layout: BindGroupLayout,
     pipeline: ComputePipeline,
@@ -42,15 +42,24 @@ pub struct PathPass {
 }
 
 impl PathKernel {
-    /// Compiles the kernel.
+    /// Compiles the path tracing kernel.
     pub fn new(gpu: &Gpu, stack: Stack, trees: Trees) -> Self {
         Self::with_block(gpu, stack, trees, Block::default())
     }
 
-    /// Compiles the kernel for workgroups of a size, in rows of eight pixels.
+    /// Compiles the path tracing kernel for workgroups of a size, in rows of eight pixels.
     pub fn with_block(gpu: &Gpu, stack: Stack, trees: Trees, block: Block) -> Self {
+        Self::of(gpu, Shader::Paths(stack, trees), stack, trees, block)
+    }
+
+    /// Compiles the kernel of Whitted's method, which ignores the maximum number of bounces.
+    pub fn whitted(gpu: &Gpu, trees: Trees, block: Block) -> Self {
+        Self::of(gpu, Shader::Whitted(trees), Stack::default(), trees, block)
+    }
+
+    fn of(gpu: &Gpu, shader: Shader, stack: Stack, trees: Trees, block: Block) -> Self {
         let layout = layout(gpu, "film", &[false, false]);
-        let module = Shader::Paths(stack, trees).compile(&gpu.device);
+        let module = shader.compile(&gpu.device);
         let layouts = [&GpuScene::layout(gpu), &layout];
         let pipeline = gpu.compute_pipeline_with(&module, "trace_pixels", &layouts, &[block.constant_of_rows()]);
         Self { layout, pipeline, stack, trees, block }

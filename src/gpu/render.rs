@@ -5,12 +5,12 @@ use glam::Vec3;
 #[cfg(doc)]
 use super::MAX_DEVICE_STEPS;
 use super::batch_sizer::BatchSizer;
-use super::{Block, Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass, Stack};
+use super::{Gpu, GpuFault, GpuFilm, GpuScene, PathKernel, PathPass};
 use crate::clock;
 use crate::pathtrace::{Film, RenderSettings, View};
 use crate::progress::Monitor;
 
-/// Picture by camera paths.
+/// Picture by an integrator from the camera.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
     /// Pixels.
@@ -25,15 +25,14 @@ pub struct Rendered {
 /// Returns an error if the device lacks memory for the picture, or is lost.
 pub fn render(
     gpu: &Gpu,
+    kernel: &PathKernel,
     scene: &GpuScene,
     view: &View,
     max_bounces: Option<u32>,
     settings: &RenderSettings,
-    block: Block,
     monitor: &dyn Monitor,
 ) -> Result<Rendered, GpuFault> {
     let film = GpuFilm::new(gpu, view.size)?;
-    let kernel = PathKernel::with_block(gpu, Stack::default(), scene.trees(), block);
     let mut rows_at_once = BatchSizer::new(8, 1 << 16);
     let mut samples = 0;
     let started = clock::now();
@@ -65,3 +64,6 @@ pub fn render(
     }
     Ok(Rendered { film: film.read(gpu)?, unfinished: film.unfinished(gpu)? })
 }
+
+#[cfg(test)]
+mod tests;

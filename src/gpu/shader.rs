@@ -23,6 +23,8 @@ pub(crate) enum Shader {
     Rays(Stack, Trees),
     /// Camera paths.
     Paths(Stack, Trees),
+    /// Whitted's trees of rays.
+    Whitted(Trees),
     /// Light paths.
     LightPaths(Trees),
     /// Light that light paths bring to the pixels of a film.
@@ -113,7 +115,7 @@ impl Shader {
             Self::Page,
             Self::LiveDraw,
         ];
-        tracing.chain(trees.map(Self::LightPaths)).chain(others).collect()
+        tracing.chain(trees.map(Self::Whitted)).chain(trees.map(Self::LightPaths)).chain(others).collect()
     }
 
     /// Returns the text of the shader, in WGSL.
@@ -129,9 +131,22 @@ impl Shader {
                     "pathtrace/camera",
                     "pathtrace/roulette",
                     "pathtrace/film",
+                    "pathtrace/pixels",
                     "pathtrace/path",
                 ];
                 tracing_source(stack, trees, &own)
+            }
+            Self::Whitted(trees) => {
+                let own = pieces![
+                    "scene/color",
+                    "lights/light",
+                    "pathtrace/bsdf",
+                    "pathtrace/camera",
+                    "pathtrace/film",
+                    "pathtrace/pixels",
+                    "pathtrace/whitted",
+                ];
+                tracing_source(Stack::default(), trees, &own)
             }
             Self::LightPaths(trees) => {
                 let own = pieces![

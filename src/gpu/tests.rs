@@ -94,10 +94,10 @@ fn walks_that_never_end_are_counted_for_rays_and_for_pictures() {
     let camera = Camera::looking_at(Vec3::new(0.0, 0.0, 0.5), Vec3::ZERO, 0.7).unwrap();
     let view = View { camera, size: UVec2::splat(8), lens: None, filter: PixelFilter::Box };
     let settings = RenderSettings { samples: 2, ..Default::default() };
-    let found = render(&gpu, &on_gpu, &view, None, &settings, Block::default(), &Unmonitored).unwrap();
+    let found = render(&gpu, &paths(&gpu, &on_gpu), &on_gpu, &view, None, &settings, &Unmonitored).unwrap();
     assert_eq!(found.unfinished, 2 * 64);
     let from_lights = FromLights::default();
-    let found = render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, &settings, &Unmonitored).unwrap();
+    let found = render_from_lights(&gpu, &on_gpu, &view, from_lights, &settings, &Unmonitored).unwrap();
     assert_eq!((found.light_paths, found.unfinished), (2 * 64, found.light_paths + found.eye_paths));
 }
 
@@ -132,7 +132,7 @@ fn rays_and_pictures_are_the_same_in_blocks_of_any_size() {
     // Both kinds of paths. Twenty rows and columns leave parts of the last blocks empty.
     let picture = |block| {
         let from_lights = FromLights { hybrid: true, block, ..Default::default() };
-        render_from_lights(&gpu, &scene, &on_gpu, &view, from_lights, &settings, &Unmonitored).unwrap()
+        render_from_lights(&gpu, &on_gpu, &view, from_lights, &settings, &Unmonitored).unwrap()
     };
     assert!(picture(Block::new(&gpu, 40).unwrap()) == picture(Block::default()));
 }
@@ -176,6 +176,10 @@ fn as_much_light_gets_along_a_segment_as_on_the_cpu() {
     assert!(different <= 4 && tinted > 100, "{different} differ, {tinted} are tinted");
 }
 
+fn paths(gpu: &Gpu, scene: &GpuScene) -> PathKernel {
+    PathKernel::new(gpu, Stack::default(), scene.trees())
+}
+
 /// Returns pictures of a scene with equal random numbers, from the CPU and from the device.
 fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let gpu = test_device()?;
@@ -186,7 +190,7 @@ fn pictures(scene: &Scene, camera: Camera, samples: u32) -> Option<[Film; 2]> {
     let tracer = PathTracer::new(scene, &world, &lights, None);
     let on_cpu = crate::pathtrace::render(&tracer, &view, &settings, &Unmonitored);
     let on_gpu = GpuScene::new(&gpu, scene).unwrap();
-    let on_gpu = render(&gpu, &on_gpu, &view, None, &settings, Block::default(), &Unmonitored).unwrap().film;
+    let on_gpu = render(&gpu, &paths(&gpu, &on_gpu), &on_gpu, &view, None, &settings, &Unmonitored).unwrap().film;
     Some([on_cpu, on_gpu])
 }
 
@@ -430,7 +434,7 @@ fn a_picture_that_is_stopped_has_the_samples_that_were_done() {
     let view = View { camera: room_camera(), size: UVec2::splat(16), lens: None, filter: PixelFilter::Tent };
     let draw = |samples, monitor: &dyn Monitor| {
         let settings = RenderSettings { samples, ..Default::default() };
-        render(&gpu, &on_gpu, &view, None, &settings, Block::default(), monitor).unwrap().film
+        render(&gpu, &paths(&gpu, &on_gpu), &on_gpu, &view, None, &settings, monitor).unwrap().film
     };
     let stopped = draw(64, &Impatient(AtomicU32::new(0)));
     assert_eq!(stopped.samples(), 3);

@@ -38,7 +38,8 @@ pub fn draw_picture(ui: &mut egui::Ui, view: &mut View, overlay: &mut LightmapOv
     }
 }
 
-fn choose<Choice: Copy + PartialEq>(
+/// Draws a choice of one of several values, with their names and hints.
+pub fn choose<Choice: Copy + PartialEq>(
     ui: &mut egui::Ui,
     name: &str,
     chosen: &mut Choice,

@@ -11,7 +11,8 @@ use crate::geometry::Aabb;
 use crate::partition::{PartitionKind, PartitionSettings};
 use crate::plugin::{
     BakeConvergence, BakeFinished, BakePhase, BakeProgress, BatchTimes, CancelBake, CutScene, LightmapOverlay,
-    Lightmaps, LiveChannel, LiveView, LiveViewStatus, PartitionCells, Relight, RelightStatus, SceneStatus,
+    Lightmaps, LiveChannel, LiveIntegrator, LiveView, LiveViewStatus, PartitionCells, Relight, RelightStatus,
+    SceneStatus,
 };
 use crate::radiosity::Method;
 
@@ -170,6 +171,7 @@ const ODD: LiveView = LiveView {
     frame_budget: 0.017_3,
     filter: false,
     ends_at_lightmaps: true,
+    integrator: LiveIntegrator::Light,
     channel: LiveChannel::Noise,
 };
 
@@ -293,6 +295,15 @@ fn boxes_are_ticked_and_sliders_set_what_stands_beside_them() {
         assert_ne!((screen.live(), screen.ev100()), before, "{label}");
     }
     assert!(ticked.enabled && !screen.live().unwrap().filter, "the rest stays");
+}
+
+#[test]
+fn a_click_chooses_the_integrator_of_live_views() {
+    let mut screen = Screen::new(LiveView::default());
+    for (name, integrator) in [("hybrid", LiveIntegrator::Hybrid), ("light tracing", LiveIntegrator::Light)] {
+        screen.click(name);
+        assert_eq!(screen.live(), Some(LiveView { integrator, ..default() }), "{name}");
+    }
 }
 
 #[test]

@@ -140,6 +140,7 @@ fn with_changes(mut live: LiveView, before: &LiveView, after: &LiveView) -> Live
     set(&mut live.frame_budget, before.frame_budget, after.frame_budget);
     set(&mut live.filter, before.filter, after.filter);
     set(&mut live.ends_at_lightmaps, before.ends_at_lightmaps, after.ends_at_lightmaps);
+    set(&mut live.integrator, before.integrator, after.integrator);
     set(&mut live.channel, before.channel, after.channel);
     live
 }

@@ -17,16 +17,24 @@ use crate::DeviceChoice;
 use crate::bake::BakeSettings;
 use crate::partition::PartitionSettings;
 use crate::plugin::{
-    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveMove, LiveViewStatus, PartitionCells, Relight,
-    RelightStatus, SceneCounts, SceneRead, SceneStatus,
+    BakeConvergence, BakeProgress, CancelBake, LightmapOverlay, LiveIntegrator, LiveMove, LiveViewStatus,
+    PartitionCells, Relight, RelightStatus, SceneCounts, SceneRead, SceneStatus,
 };
 
 /// Initial width and height of the window, in egui points. All sections fit.
-const SIZE: [f32; 2] = [300.0, 690.0];
+const SIZE: [f32; 2] = [300.0, 730.0];
 
 /// Names of devices.
 pub const DEVICE_NAMES: [(DeviceChoice, &str); 3] =
     [(DeviceChoice::Auto, "either"), (DeviceChoice::Cpu, "the processor"), (DeviceChoice::Gpu, "the graphics card")];
+
+/// Integrators of a live view, with their names and hints.
+const INTEGRATORS: [(LiveIntegrator, &str, &str); 4] = [
+    (LiveIntegrator::Path, "path tracing", "All light, by paths from the camera."),
+    (LiveIntegrator::Light, "light tracing", "All but what mirrors and glass show, by paths from lights."),
+    (LiveIntegrator::Hybrid, "hybrid", "Paths from lights, and from the camera for mirrors and glass."),
+    (LiveIntegrator::Whitted, "Whitted", "Mirrors, glass and shadows alone."),
+];
 
 /// Read-only state that the window shows.
 #[derive(SystemParam)]
@@ -186,6 +194,7 @@ fn draw_view(ui: &mut egui::Ui, view: &mut View, status: &LiveViewStatus, histor
 
 fn draw_live_settings(ui: &mut egui::Ui, view: &mut View) {
     let live = &mut view.live;
+    debug::choose(ui, "integrator", &mut live.integrator, &INTEGRATORS);
     egui::Grid::new("live").num_columns(2).show(ui, |ui| {
         ui.label("bounces");
         ui.add(slider(&mut live.bounces, 0..=32)).on_hover_text("More lights deep corners; fewer are faster.");

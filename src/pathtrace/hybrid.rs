@@ -64,7 +64,7 @@ fn mean_of(contributions: u64, pixels: u64) -> f32 {
 }
 
 /// Kind of a pass.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassKind {
     /// Pass of light paths.
     Light,

@@ -213,8 +213,40 @@ pub struct LiveView {
     /// It is faster and less noisy, but has the bake's errors. Surfaces seen by reflection miss the light of lamps that
     /// were not baked, and mirrors show such surfaces as diffuse.
     pub ends_at_lightmaps: bool,
+    /// Method that finds light. Default [`LiveIntegrator::Path`]. Another one starts a new image.
+    pub integrator: LiveIntegrator,
     /// Quantity to draw. Default [`LiveChannel::Light`].
     pub channel: LiveChannel,
+}
+
+/// Integrator of a [`LiveView`], as `--integrator` of the command line.
+///
+/// A thread compiles the shaders of an integrator when a view first wants it. Until then the view shows paths from the
+/// camera. So it does, with a warning, where an integrator is not to be had: only [`Self::Path`] has
+/// [`LiveView::ends_at_lightmaps`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Reflect)]
+#[reflect(Default, Debug, Clone, PartialEq, Hash)]
+pub enum LiveIntegrator {
+    /// Paths from the camera: all light. Best for most scenes, and the default. Light of small lamps behind glass and from
+    /// mirrors stays noisy.
+    #[default]
+    Path,
+    /// Paths from lights: all light but that seen in mirrors and glass, which are black. Best for caustics on diffuse
+    /// surfaces.
+    Light,
+    /// Paths from lights, and paths from the camera for mirrors and glass: caustics, and what mirrors show. Best for rooms
+    /// with mirrors, glass and small lamps. A sample costs more than one of [`Self::Path`].
+    Hybrid,
+    /// Whitted's method: mirrors, glass and shadows, without light between diffuse surfaces. Best for a picture with little
+    /// noise at once. Each hit has a shadow ray to every light, so that it is slow with many lamps.
+    Whitted,
+}
+
+impl LiveIntegrator {
+    /// Returns true if paths from lights find light.
+    pub(super) fn is_from_lights(self) -> bool {
+        matches!(self, Self::Light | Self::Hybrid)
+    }
 }
 
 /// Quantity that a [`LiveView`] draws. All channels except light bypass exposure and tonemapping.
@@ -245,6 +277,7 @@ impl Default for LiveView {
             frame_budget: 8.0,
             filter: true,
             ends_at_lightmaps: false,
+            integrator: LiveIntegrator::default(),
             channel: LiveChannel::default(),
         }
     }
@@ -258,6 +291,8 @@ pub struct LiveViewStatus {
     pub pictures: u32,
     /// Samples per shown pixel. Zero while Bevy's rendering is shown.
     pub samples: u32,
+    /// Integrator of the shown image.
+    pub integrator: LiveIntegrator,
     /// Size of the shown image, in traced pixels. It is smaller than the camera's while things move.
     pub size: UVec2,
     /// GPU time of tracing per frame, in milliseconds. Zero where the GPU has no timestamps.

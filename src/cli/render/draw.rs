@@ -106,13 +106,17 @@ impl Arguments {
             Method::Light | Method::Hybrid => {
                 let hybrid = self.integrator == Method::Hybrid;
                 let from_lights = gpu::FromLights { hybrid, max_bounces, block };
-                let picture = gpu::render_from_lights(gpu, scene, &on_gpu, view, from_lights, settings, monitor)?;
+                let picture = gpu::render_from_lights(gpu, &on_gpu, view, from_lights, settings, monitor)?;
                 let unfinished = picture.unfinished;
                 (self.drawn(picture), unfinished)
             }
             Method::Path | Method::Direct | Method::Whitted | Method::Plain => {
+                let kernel = match self.integrator {
+                    Method::Whitted => gpu::PathKernel::whitted(gpu, on_gpu.trees(), block),
+                    _ => gpu::PathKernel::with_block(gpu, gpu::Stack::default(), on_gpu.trees(), block),
+                };
                 let gpu::Rendered { film, unfinished } =
-                    gpu::render(gpu, &on_gpu, view, max_bounces, settings, block, monitor)?;
+                    gpu::render(gpu, &kernel, &on_gpu, view, max_bounces, settings, monitor)?;
                 (Drawn { film, row_seconds: None, light: None }, unfinished)
             }
         })

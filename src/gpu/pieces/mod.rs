@@ -16,12 +16,10 @@ use wgpu::{ShaderModuleDescriptor, ShaderSource};
 use super::camera::CameraPass;
 use super::context::test_device;
 use super::kernel::{bind, dispatch, layout};
-use super::light_path::emissions;
 use super::shader::{pieces, tracing_source};
 use super::{Gpu, GpuScene, GpuTree, Stack, Trees};
 use crate::accel::Preset;
 use crate::geometry::sobol::OwenSobol;
-use crate::lights::{EmissionSampler, LightSampler};
 use crate::pathtrace::{PixelFilter, View};
 use crate::scene::{Camera, Scene};
 
@@ -87,11 +85,8 @@ impl Pieces {
         let asked = layout(gpu, "questions", &[false]);
         let pipeline = gpu.compute_pipeline(&module, "ask", &[&GpuScene::layout(gpu), &told, &asked]);
 
-        let lights = LightSampler::new(&self.scene);
-        let emissions = emissions(&self.scene, &lights, &EmissionSampler::new(&lights));
         let camera = gpu.uniform("camera", &[CameraPass::new(&self.view, 0..1, None)]);
-        let emissions = gpu.storage("emissions", &emissions).unwrap();
-        let told = bind(gpu, &told, &[&camera, &emissions]);
+        let told = bind(gpu, &told, &[&camera, self.on_gpu.emissions().buffer()]);
         let count = gpu.uniform("number of questions", &[questions.len() as u32, 0, 0, 0]);
         let rows = gpu.storage("questions", questions.as_flattened()).unwrap();
         let asked = bind(gpu, &asked, &[&count, &rows]);

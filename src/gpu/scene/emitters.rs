@@ -59,12 +59,12 @@ impl Emitters {
     /// Describes all lights, and stores the emitter index in the record of each emissive surface.
     pub fn new(
         scene: &Scene,
+        lights: &LightSampler,
         trees: &GpuTree,
         textures: &Textures,
         surfaces: &mut [surfaces::Record],
         tables: &mut Vec<u32>,
     ) -> Self {
-        let lights = if trees.is_of_bake { LightSampler::new(scene) } else { LightSampler::with_movers(scene) };
         for id in scene.surface_ids() {
             let record = &mut surfaces[id.index()];
             match lights.emitter_of(id) {

@@ -1,9 +1,10 @@
 //! Scene in device memory: buffers and textures that every tracing kernel binds as its first group.
 //!
 //! [`GpuScene`] uploads the trees (`tree.rs`), triangle records (`triangles.rs`), surface records with materials
-//! (`surfaces.rs`), textures (`textures.rs`) and emitters (`emitters.rs`). [`GpuMovers`] changes the transforms of
+//! (`surfaces.rs`), textures (`textures.rs`), emitters (`emitters.rs`) and the start of light paths (`emissions.rs`). [`GpuMovers`] changes the transforms of
 //! moving objects (`movers.rs`, `placement.rs`, `list.rs`) and returns the writes as a [`SceneChange`].
 
+mod emissions;
 mod emitters;
 mod list;
 mod movers;
@@ -25,9 +26,11 @@ use wgpu::{
 use super::{Gpu, GpuFault, Stack, Trees};
 use crate::accel::{Preset, Tree};
 use crate::geometry::{SurfaceId, sobol};
+use crate::lights::LightSampler;
 use crate::pathtrace::{glass_losses, layer_albedos};
 use crate::scene::{Scene, linear_of_srgb};
 
+use self::emissions::GpuEmissions;
 use self::emitters::Emitters;
 use self::list::Entry;
 use self::movers::{MoverBuffers, Standing, list_of};
@@ -40,6 +43,8 @@ pub use self::tree::GpuTree;
 const SKY_EMITTER: usize = 0;
 /// Index in the tables of the light tree's word offset.
 const LIGHT_TREE: usize = 1;
+/// Index in the tables of the number of emitters.
+const EMITTERS: usize = 2;
 /// Null index of the shaders.
 const NONE: u32 = u32::MAX;
 
@@ -58,11 +63,11 @@ pub struct GpuScene {
 #[repr(C)]
 struct SceneHeader {
     bounds_min: [f32; 3],
-    emitters: u32,
+    padding_0: u32,
     bounds_max: [f32; 3],
     reach: f32,
     sky_radiance: [f32; 3],
-    padding: f32,
+    padding_1: u32,
 }
 
 /// Binding indices of the first group.
@@ -99,16 +104,18 @@ impl GpuScene {
     pub fn with_tree(gpu: &Gpu, scene: &Scene, trees: &GpuTree) -> Result<Self, GpuFault> {
         let textures = Textures::new(gpu, scene)?;
         let mut surfaces = surfaces::records(scene, &textures);
-        let mut tables = vec![NONE; 2];
+        let mut tables = vec![NONE; 3];
         let mut records = triangles::records(scene, trees.sources_at_rest(), &trees.twins, 0, &mut tables);
         let mut attributes_of_movers = Vec::with_capacity(trees.movers.len());
         for mover in &trees.movers {
             attributes_of_movers.push(tables.len() as u32);
             records.extend(triangles::records(scene, trees.sources_of(mover), &[], 0, &mut tables));
         }
-        let emitters = Emitters::new(scene, trees, &textures, &mut surfaces, &mut tables);
+        let lights = if trees.is_of_bake { LightSampler::new(scene) } else { LightSampler::with_movers(scene) };
+        let emitters = Emitters::new(scene, &lights, trees, &textures, &mut surfaces, &mut tables);
         tables[SKY_EMITTER] = emitters.sky_emitter.unwrap_or(NONE);
         tables[LIGHT_TREE] = emitters.tree_at;
+        tables[EMITTERS] = lights.emitters() as u32;
 
         let (mut nodes, references, roots) = trees.joined();
         let standing = trees.movers.iter().zip(attributes_of_movers).map(|(&mover, attributes)| {
@@ -136,7 +143,8 @@ impl GpuScene {
         let triangles = gpu.storage("the triangles", &records)?;
         let tables = gpu.storage("normals, texture coordinates and lights", &tables)?;
         let surfaces = gpu.storage("the surfaces", &surfaces)?;
-        let lights = gpu.storage("the lights", &emitters.records)?;
+        let records = gpu.storage("the lights", &emitters.records)?;
+        let emissions = GpuEmissions::new(gpu, scene, &lights)?;
         let buffers: [(u32, &Buffer); 11] = [
             (binding::HEADER, &header),
             (binding::SOBOL, &sobol),
@@ -148,7 +156,7 @@ impl GpuScene {
             (binding::TRIANGLES, &triangles),
             (binding::TABLES, &tables),
             (binding::SURFACES, &surfaces),
-            (binding::EMITTERS, &lights),
+            (binding::EMITTERS, &records),
         ];
         let views: [(u32, &TextureView); 2] =
             [(binding::EIGHT_BIT_TEXTURES, &textures.eight_bits), (binding::FLOAT_TEXTURES, &textures.float)];
@@ -160,8 +168,9 @@ impl GpuScene {
             layout: &Self::layout(gpu),
             entries: &[&buffers[..], &views[..]].concat(),
         });
-        let buffers = MoverBuffers { nodes, triangles, tables, surfaces, emitters: lights };
-        let movers = GpuMovers::new(buffers, standing, list_start, emitters);
+        let buffers = MoverBuffers { nodes, triangles, tables, surfaces, emitters: records };
+        let at_rest = trees.tree().bounds();
+        let movers = GpuMovers::new(buffers, standing, list_start, emitters, emissions, at_rest);
         Ok(Self { bind_group, sources: trees.sources.clone(), movers, has_ropes: trees.has_ropes })
     }
 
@@ -173,6 +182,11 @@ impl GpuScene {
     /// Returns the moving objects, to change their transforms.
     pub fn movers(&self) -> GpuMovers {
         self.movers.clone()
+    }
+
+    /// Returns the start of light paths, as uploaded.
+    pub(super) fn emissions(&self) -> &GpuEmissions {
+        self.movers.emissions()
     }
 
     /// Returns the surface and mesh triangle of a triangle on the device.
@@ -246,15 +260,15 @@ fn header(tree: &Tree, emitters: &Emitters) -> SceneHeader {
     let (min, max) = if bounds.is_empty() { (glam::Vec3::ONE, glam::Vec3::NEG_ONE) } else { (bounds.min, bounds.max) };
     SceneHeader {
         bounds_min: min.to_array(),
-        emitters: emitters.records.len() as u32,
+        padding_0: 0,
         bounds_max: max.to_array(),
         reach: min.abs().max(max.abs()).max_element(),
         sky_radiance: emitters.sky_radiance.to_array(),
-        padding: 0.0,
+        padding_1: 0,
     }
 }
 
 #[cfg(test)]
 crate::gpu::layouts::test_layouts! {
-    SceneHeader as SceneHeader { bounds_min, emitters, bounds_max, reach, sky_radiance, padding }
+    SceneHeader as SceneHeader { bounds_min, padding_0, bounds_max, reach, sky_radiance, padding_1 }
 }

@@ -5,6 +5,7 @@ use glam::{Affine3A, Mat3};
 use wgpu::Buffer;
 
 use super::super::Gpu;
+use super::emissions::GpuEmissions;
 use super::emitters::Emitters;
 use super::list::{self, Entry};
 use super::placement::{Placement, box_in_world};
@@ -22,6 +23,9 @@ pub struct GpuMovers {
     /// Index of the node at which the list starts.
     list_start: u32,
     emitters: Emitters,
+    emissions: GpuEmissions,
+    /// Bounding box of all static surfaces.
+    at_rest: Aabb,
 }
 
 /// Buffers that depend on transforms.
@@ -72,8 +76,19 @@ impl SceneChange {
 }
 
 impl GpuMovers {
-    pub(super) fn new(buffers: MoverBuffers, movers: Vec<Standing>, list_start: u32, emitters: Emitters) -> Self {
-        Self { buffers, movers, list_start, emitters }
+    pub(super) fn new(
+        buffers: MoverBuffers,
+        movers: Vec<Standing>,
+        list_start: u32,
+        emitters: Emitters,
+        emissions: GpuEmissions,
+        at_rest: Aabb,
+    ) -> Self {
+        Self { buffers, movers, list_start, emitters, emissions, at_rest }
+    }
+
+    pub(super) fn emissions(&self) -> &GpuEmissions {
+        &self.emissions
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -108,6 +123,9 @@ impl GpuMovers {
         let (list, nodes_of_list) = list_of(&self.movers, self.list_start);
         change.add(&self.buffers.nodes, list::PLACE, &[nodes_of_list]);
         change.add(&self.buffers.nodes, self.list_start, bytemuck::cast_slice::<Entry, list::Node>(&list));
+        let bounds = self.movers.iter().filter_map(|standing| standing.bounds).fold(self.at_rest, Aabb::union);
+        let header = self.emissions.within(bounds);
+        change.add(self.emissions.buffer(), 0, &[header]);
         if are_lights_changed {
             change.add(&self.buffers.tables, self.emitters.tree_at, &self.emitters.grow_tree());
             change.add(&self.buffers.emitters, 0, &self.emitters.records);

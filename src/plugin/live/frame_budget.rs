@@ -1,10 +1,12 @@
 //! Estimate of the GPU's speed, for frame budgets.
 
+use crate::pathtrace::PassKind;
+
 /// Cost of one frame's tracing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
-    /// Number of paths traced.
-    pub pixels: f32,
+    /// Number of paths traced, indexed by [`PassKind`].
+    pub pixels: [f32; 2],
     pub time: Time,
 }
 
@@ -23,22 +25,30 @@ pub enum Time {
 /// Running estimate of the GPU's speed.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameBudget {
-    pixels_per_millisecond: f32,
+    /// Speed of each kind of paths, indexed by [`PassKind`].
+    pixels_per_millisecond: [f32; 2],
+    /// True for kinds with a measured speed.
+    is_measured: [bool; 2],
     milliseconds: f32,
-    is_measured: bool,
 }
 
 impl Default for FrameBudget {
     fn default() -> Self {
         // Speed of a software adapter on two cores. A real GPU is measured within a few frames.
-        Self { pixels_per_millisecond: 100.0, milliseconds: 0.0, is_measured: false }
+        Self { pixels_per_millisecond: [100.0; 2], is_measured: [false; 2], milliseconds: 0.0 }
     }
 }
 
 impl FrameBudget {
-    /// Returns the number of pixels that fit into a time.
+    /// Returns the number of camera paths that fit into a time.
     pub fn pixels_in(&self, milliseconds: f32) -> f32 {
-        self.pixels_per_millisecond * milliseconds.clamp(0.0, MAX_MILLISECONDS)
+        self.pixels_per_millisecond[PassKind::Eye as usize] * milliseconds.clamp(0.0, MAX_MILLISECONDS)
+    }
+
+    /// Returns the cost of a light path relative to that of a camera path.
+    pub fn light_cost(&self) -> f32 {
+        let [light, eye] = self.pixels_per_millisecond;
+        eye / light
     }
 
     /// Returns the smoothed GPU time per frame in milliseconds, or zero if unknown.
@@ -47,34 +57,46 @@ impl FrameBudget {
     }
 
     /// Updates the estimate from a frame with a budget of `budget` milliseconds.
+    ///
+    /// Times of frames with both kinds of paths scale both speeds. Their ratio is learned in frames with one kind.
     pub fn learn(&mut self, measurement: &Measurement, budget: f32) {
         let Measurement { pixels, time } = *measurement;
-        let rate = match time {
-            Time::Gpu(milliseconds) => {
-                self.milliseconds += (milliseconds - self.milliseconds) * if self.is_measured { BLEND } else { 1.0 };
-                let rate = (pixels / milliseconds.max(1e-3)).min(self.pixels_per_millisecond * MAX_GAIN);
-                // A frame far over its budget counts fully, so that no more follow: a new scene may be much slower.
-                let is_late = milliseconds > SLACK * budget.max(1.0);
-                let blend = if self.is_measured && !is_late { BLEND } else { 1.0 };
-                self.is_measured = true;
-                self.pixels_per_millisecond + (rate - self.pixels_per_millisecond) * blend
+        let estimates = pixels.iter().zip(self.pixels_per_millisecond).map(|(pixels, speed)| pixels / speed);
+        let estimated: f32 = estimates.sum();
+        if let Time::Gpu(milliseconds) = time {
+            let blend = if self.is_measured.contains(&true) { BLEND } else { 1.0 };
+            self.milliseconds += (milliseconds - self.milliseconds) * blend;
+        }
+        for kind in [PassKind::Light as usize, PassKind::Eye as usize].into_iter().filter(|&kind| pixels[kind] > 0.0) {
+            let gain = match time {
+                Time::Gpu(milliseconds) => {
+                    let gain = (estimated / milliseconds.max(1e-3)).min(MAX_GAIN);
+                    // A frame far over its budget counts fully, so that no more follow: a new scene may be much slower.
+                    let is_late = milliseconds > SLACK * budget.max(1.0);
+                    let blend = if self.is_measured[kind] && !is_late { BLEND } else { 1.0 };
+                    self.is_measured[kind] = true;
+                    1.0 + (gain - 1.0) * blend
+                }
+                Time::Waited { milliseconds, .. } if milliseconds <= budget => 1.25,
+                Time::Waited { milliseconds, at_first_poll: true } if milliseconds <= SLACK * budget + USUAL_FRAME => {
+                    1.1
+                }
+                Time::Waited { milliseconds, .. } => (budget / milliseconds.max(1e-3)).clamp(0.5, 0.9),
+            };
+            let speed = self.pixels_per_millisecond[kind] * gain;
+            if speed.is_finite() {
+                self.pixels_per_millisecond[kind] = speed.clamp(SLOWEST, FASTEST);
             }
-            Time::Waited { milliseconds, .. } if milliseconds <= budget => self.pixels_per_millisecond * 1.25,
-            Time::Waited { milliseconds, at_first_poll: true } if milliseconds <= SLACK * budget + USUAL_FRAME => {
-                self.pixels_per_millisecond * 1.1
-            }
-            Time::Waited { milliseconds, .. } => {
-                self.pixels_per_millisecond * (budget / milliseconds.max(1e-3)).clamp(0.5, 0.9)
-            }
-        };
-        if rate.is_finite() {
-            self.pixels_per_millisecond = rate.clamp(SLOWEST, FASTEST);
         }
     }
 
-    /// Returns the paths per second, or zero if unknown.
-    pub fn paths_per_second(&self) -> f32 {
-        if self.is_measured { self.pixels_per_millisecond * 1000.0 } else { 0.0 }
+    /// Returns the paths per second of samples of some kinds of paths, or zero if unknown.
+    pub fn paths_per_second(&self, kinds: &[PassKind]) -> f32 {
+        if !kinds.iter().all(|&kind| self.is_measured[kind as usize]) {
+            return 0.0;
+        }
+        let milliseconds: f32 = kinds.iter().map(|&kind| 1.0 / self.pixels_per_millisecond[kind as usize]).sum();
+        kinds.len() as f32 * 1000.0 / milliseconds
     }
 }
 
@@ -97,6 +119,11 @@ const FASTEST: f32 = 1e8;
 mod tests {
     use super::*;
 
+    /// Returns a measurement of camera paths alone.
+    fn of_eye(pixels: f32, time: Time) -> Measurement {
+        Measurement { pixels: [0.0, pixels], time }
+    }
+
     #[test]
     fn frames_come_to_fill_their_budget_by_the_gpus_clock() {
         // GPU with a fixed cost of 0.1 ms and 10,000 pixels per millisecond.
@@ -104,7 +131,7 @@ mod tests {
         let mut frame_budget = FrameBudget::default();
         for _ in 0..40 {
             let pixels = frame_budget.pixels_in(8.0);
-            frame_budget.learn(&Measurement { pixels, time: Time::Gpu(gpu(pixels)) }, 8.0);
+            frame_budget.learn(&of_eye(pixels, Time::Gpu(gpu(pixels))), 8.0);
         }
         let taken = gpu(frame_budget.pixels_in(8.0));
         assert!((taken - 8.0).abs() < 0.1, "{taken} ms");
@@ -114,7 +141,7 @@ mod tests {
     fn a_clock_that_stood_still_for_a_frame_makes_the_next_no_more_than_four_times_as_long() {
         let mut frame_budget = FrameBudget::default();
         let before = frame_budget.pixels_in(8.0);
-        frame_budget.learn(&Measurement { pixels: before, time: Time::Gpu(0.0) }, 8.0);
+        frame_budget.learn(&of_eye(before, Time::Gpu(0.0)), 8.0);
         assert_eq!(frame_budget.pixels_in(8.0), 4.0 * before);
     }
 
@@ -123,13 +150,13 @@ mod tests {
         let mut frame_budget = FrameBudget::default();
         for _ in 0..20 {
             let pixels = frame_budget.pixels_in(8.0);
-            frame_budget.learn(&Measurement { pixels, time: Time::Gpu(pixels / 10_000.0) }, 8.0);
+            frame_budget.learn(&of_eye(pixels, Time::Gpu(pixels / 10_000.0)), 8.0);
         }
         // Thirty times slower than before.
         let slow = |pixels: f32| pixels / 333.0;
         let pixels = frame_budget.pixels_in(8.0);
         assert!(slow(pixels) > 200.0);
-        frame_budget.learn(&Measurement { pixels, time: Time::Gpu(slow(pixels)) }, 8.0);
+        frame_budget.learn(&of_eye(pixels, Time::Gpu(slow(pixels))), 8.0);
         let taken = slow(frame_budget.pixels_in(8.0));
         assert!((taken - 8.0).abs() < 0.1, "{taken} ms");
     }
@@ -144,7 +171,7 @@ mod tests {
             let pixels = frame_budget.pixels_in(8.0);
             let milliseconds = gpu(pixels).ceil().max(1.0);
             let time = Time::Waited { milliseconds, at_first_poll: milliseconds <= 1.0 };
-            frame_budget.learn(&Measurement { pixels, time }, 8.0);
+            frame_budget.learn(&of_eye(pixels, time), 8.0);
             if frame > 100 {
                 longest = longest.max(gpu(pixels));
                 assert!(gpu(pixels) > 4.0, "{} ms", gpu(pixels));
@@ -160,7 +187,7 @@ mod tests {
         for _ in 0..500 {
             let pixels = frame_budget.pixels_in(8.0);
             let time = Time::Waited { milliseconds: gpu(pixels), at_first_poll: true };
-            frame_budget.learn(&Measurement { pixels, time }, 8.0);
+            frame_budget.learn(&of_eye(pixels, time), 8.0);
             assert!(gpu(pixels) < 45.0, "{} ms", gpu(pixels));
         }
     }
@@ -168,7 +195,7 @@ mod tests {
     #[test]
     fn nonsense_teaches_nothing() {
         let mut frame_budget = FrameBudget::default();
-        frame_budget.learn(&Measurement { pixels: f32::NAN, time: Time::Gpu(0.0) }, 8.0);
+        frame_budget.learn(&of_eye(f32::NAN, Time::Gpu(0.0)), 8.0);
         assert!(frame_budget.pixels_in(8.0).is_finite() && frame_budget.pixels_in(8.0) > 0.0);
         assert_eq!(frame_budget.pixels_in(f32::NAN).max(0.0), 0.0);
     }

@@ -50,7 +50,7 @@ use bevy::render::sync_component::SyncComponent;
 use bevy::render::{Extract, ExtractSchedule, RenderApp};
 
 use super::background;
-use super::components::{LiveChannel, LiveView, LiveViewStatus};
+use super::components::{LiveChannel, LiveIntegrator, LiveView, LiveViewStatus};
 use super::needs::has_plugin;
 use super::renderer::Renderer;
 use super::schedule::{RadiositySystems, order_sets};
@@ -99,6 +99,7 @@ impl Plugin for LiveViewPlugin {
         app.register_type::<LiveView>()
             .register_type::<LiveViewStatus>()
             .register_type::<LiveChannel>()
+            .register_type::<LiveIntegrator>()
             .register_type::<TreeCells>()
             .init_resource::<LiveScene>()
             .init_resource::<TreeCells>()

@@ -4,6 +4,7 @@
 //! stale -> read, a little a frame -> unchanged? nothing to do
 //!                                 -> other lights or materials: a thread fills new buffers
 //!                                 -> other triangles: a thread builds new trees as well
+//! another integrator wanted -> a thread compiles its shaders
 //! movers -> moved? their parts of the buffers are written in the same frame
 //! ```
 
@@ -16,8 +17,12 @@ use bevy::prelude::*;
 use crate::accel::Preset;
 use crate::clock;
 use crate::geometry::SurfaceId;
-use crate::gpu::{Gpu, GpuFault, GpuMovers, GpuScene, GpuTree, PathKernel, PictureFilter, SceneChange, Stack, Trees};
+use crate::gpu::{
+    Block, Gpu, GpuFault, GpuMovers, GpuScene, GpuTree, LightKernel, PathKernel, PictureFilter, SceneChange, Stack,
+    Trees,
+};
 use crate::plugin::background::{Fault, RadiosityThreads, Task};
+use crate::plugin::components::{LiveIntegrator, LiveView};
 use crate::plugin::renderer::Renderer;
 use crate::plugin::sync::{
     AssetCache, LiveMove, LiveRebuild, Purpose, SceneReader, SceneStatus, WorldReading, WorldScene, can_stand,
@@ -29,7 +34,7 @@ use crate::scene::{Role, Scene, Severity, Sky, Surface};
 /// GPU scene that views trace.
 pub struct LiveWorld {
     pub tracer: Tracer,
-    pub buffers: GpuScene,
+    pub buffers: Arc<GpuScene>,
     trees: Arc<WalkedTrees>,
 }
 
@@ -49,12 +54,49 @@ struct Subject {
     surfaces: BTreeMap<Entity, SurfaceId>,
 }
 
-/// Path tracer on the renderer's own device.
+/// Integrators on the renderer's own device.
 #[derive(Clone)]
 pub struct Tracer {
     pub gpu: Arc<Gpu>,
     pub paths: Arc<PathKernel>,
+    /// Whitted's method, once a view has wanted it.
+    pub whitted: Option<Arc<PathKernel>>,
+    /// Light paths, once a view has wanted them.
+    pub lights: Option<Arc<LightKernel>>,
     pub filter: Arc<PictureFilter>,
+}
+
+impl Tracer {
+    /// Compiles kernels for integrators and trees. Takes those that have been compiled before.
+    fn new(gpu: Arc<Gpu>, before: Option<Self>, trees: Trees, wanted: &[LiveIntegrator]) -> Self {
+        let (paths, whitted, lights, filter) = before.map_or((None, None, None, None), |before| {
+            let Self { paths, whitted, lights, filter, .. } = before;
+            (Some(paths), whitted, lights, Some(filter))
+        });
+        // Once something has moved, more moves may follow. So kernels for all trees are kept.
+        let suits = |kernel: Trees| kernel == Trees::All || trees == Trees::Static;
+        let paths = paths.filter(|paths| suits(paths.trees()));
+        let paths = paths.unwrap_or_else(|| Arc::new(PathKernel::new(&gpu, Stack::default(), trees)));
+        let filter = filter.unwrap_or_else(|| Arc::new(PictureFilter::new(&gpu)));
+        let mut whitted = whitted.filter(|whitted| suits(whitted.trees()));
+        if whitted.is_none() && wanted.contains(&LiveIntegrator::Whitted) {
+            whitted = Some(Arc::new(PathKernel::whitted(&gpu, trees, Block::default())));
+        }
+        let mut lights = lights.filter(|lights| suits(lights.trees()));
+        if lights.is_none() && wanted.iter().any(|wanted| wanted.is_from_lights()) {
+            lights = Some(Arc::new(LightKernel::new(&gpu, trees)));
+        }
+        Self { gpu, paths, whitted, lights, filter }
+    }
+
+    /// Returns true if an integrator's kernels are compiled.
+    pub fn has(&self, integrator: LiveIntegrator) -> bool {
+        match integrator {
+            LiveIntegrator::Path => true,
+            LiveIntegrator::Light | LiveIntegrator::Hybrid => self.lights.is_some(),
+            LiveIntegrator::Whitted => self.whitted.is_some(),
+        }
+    }
 }
 
 /// Current GPU scene, and the state of its rebuild.
@@ -70,6 +112,8 @@ pub struct LiveScene {
     work: Work,
     is_stale: bool,
     is_awake: bool,
+    /// True after a fault in compiling kernels, which is not tried again.
+    lacks_kernels: bool,
     assets: HashSet<UntypedAssetId>,
     /// Warnings in the log. Each is written once.
     said: HashSet<String>,
@@ -81,6 +125,7 @@ enum Work {
     Rest,
     Read(Box<WorldReading>),
     Build(Box<Building>),
+    Compile(Task<Tracer>),
 }
 
 struct Building {
@@ -121,6 +166,28 @@ impl LiveScene {
         self.subject.as_ref().is_some_and(|subject| subject.surfaces.contains_key(&entity))
     }
 
+    /// Starts to compile the kernels that views want and that are not compiled.
+    fn compile(&mut self, views: &Query<&LiveView>, threads: RadiosityThreads) {
+        let Some(current) = self.current.as_ref().filter(|_| !self.lacks_kernels) else {
+            return;
+        };
+        let wanted = wanted_integrators(views);
+        if wanted.iter().all(|&integrator| current.tracer.has(integrator)) {
+            return;
+        }
+        let (tracer, trees) = (current.tracer.clone(), current.buffers.trees());
+        let compile = move || async move { Tracer::new(Arc::clone(&tracer.gpu), Some(tracer), trees, &wanted) };
+        match Task::start("live shaders", threads, compile) {
+            Ok(task) => self.work = Work::Compile(task),
+            Err(reason) => self.cannot_compile(&reason),
+        }
+    }
+
+    fn cannot_compile(&mut self, reason: &str) {
+        warn!("live views show `LiveIntegrator::Path`: {reason}");
+        self.lacks_kernels = true;
+    }
+
     /// Discards everything that was built on a lost device.
     fn forget_device(&mut self) {
         self.current = None;
@@ -138,6 +205,7 @@ pub fn advance(
     renderer: Renderer,
     threads: Res<RadiosityThreads>,
     reader: SceneReader,
+    views: Query<&LiveView>,
 ) {
     let live = &mut *live;
     if !renderer.exists() {
@@ -153,7 +221,15 @@ pub fn advance(
             live.is_stale = false;
             live.work = Work::Read(Box::new(WorldReading::new(Purpose::View)));
         }
-        Work::Rest => {}
+        Work::Rest => live.compile(&views, *threads),
+        Work::Compile(mut task) => match task.poll() {
+            None => live.work = Work::Compile(task),
+            Some(Ok(tracer)) => {
+                live.current = live.current.take().map(|current| Arc::new(current.with_tracer(tracer)));
+                live.revision += 1;
+            }
+            Some(Err(Fault)) => live.cannot_compile(FAULT),
+        },
         Work::Read(mut reading) => match reading.advance(&reader, &mut cache) {
             None => live.work = Work::Read(reading),
             Some((mut scene, read)) => {
@@ -162,7 +238,8 @@ pub fn advance(
                     return;
                 }
                 let report = LiveRebuild { read, ..default() };
-                match Building::start(live, *threads, scene, report, &renderer) {
+                let wanted = wanted_integrators(&views);
+                match Building::start(live, *threads, scene, report, &renderer, wanted) {
                     Ok(building) => live.work = Work::Build(Box::new(building)),
                     Err(reason) => warn!("the live view shows nothing new: {reason}"),
                 }
@@ -253,6 +330,7 @@ impl Building {
         world: WorldScene,
         report: LiveRebuild,
         renderer: &Renderer,
+        wanted: Vec<LiveIntegrator>,
     ) -> Result<Self, String> {
         let movers = movers_of(&world);
         let read = world.scene;
@@ -267,7 +345,7 @@ impl Building {
             }
         };
         let copy = read.clone();
-        let build = move || async move { build(copy, trees, device) };
+        let build = move || async move { build(copy, trees, device, &wanted) };
         let task = Task::start("live scene", threads, build)?;
         Ok(Self { task, read, movers, report })
     }
@@ -277,15 +355,29 @@ impl Building {
         live: &mut LiveScene,
         built: Result<Result<Built, GpuFault>, Fault>,
     ) -> Result<LiveRebuild, String> {
-        let built = built.map_err(|Fault| "a fault of this crate; please report it with the scene")?;
+        let built = built.map_err(|Fault| FAULT)?;
         let Built { scene, tracer, buffers, trees, tree_seconds, buffer_seconds, mut warnings } =
             built.map_err(|fault| fault.to_string())?;
         let mut report = LiveRebuild { tree_seconds, buffer_seconds, ..self.report };
         report.read.warnings.append(&mut warnings);
         live.subject = Some(Subject { read: self.read, scene, movers: buffers.movers(), surfaces: self.movers });
-        live.current = Some(Arc::new(LiveWorld { tracer, buffers, trees }));
+        live.current = Some(Arc::new(LiveWorld { tracer, buffers: Arc::new(buffers), trees }));
         live.revision += 1;
         Ok(report)
+    }
+}
+
+/// Reason of a fault on a thread.
+const FAULT: &str = "a fault of this crate; please report it with the scene";
+
+/// Returns the integrators of all enabled views.
+fn wanted_integrators(views: &Query<&LiveView>) -> Vec<LiveIntegrator> {
+    views.iter().filter(|view| view.enabled).map(|view| view.integrator).collect()
+}
+
+impl LiveWorld {
+    fn with_tracer(&self, tracer: Tracer) -> Self {
+        Self { tracer, buffers: Arc::clone(&self.buffers), trees: Arc::clone(&self.trees) }
     }
 }
 
@@ -303,7 +395,12 @@ const IN_HASTE: Preset = Preset {
 };
 
 /// Builds the scene on its thread.
-fn build(read: Scene, trees: Option<Arc<WalkedTrees>>, device: Device) -> Result<Built, GpuFault> {
+fn build(
+    read: Scene,
+    trees: Option<Arc<WalkedTrees>>,
+    device: Device,
+    wanted: &[LiveIntegrator],
+) -> Result<Built, GpuFault> {
     let (scene, problems) = repair(read.with_solid_glass());
     let warnings =
         problems.iter().filter(|problem| problem.severity() == Severity::Warning).map(ToString::to_string).collect();
@@ -314,16 +411,11 @@ fn build(read: Scene, trees: Option<Arc<WalkedTrees>>, device: Device) -> Result
     let tree_seconds = is_new.then(|| started.elapsed().as_secs_f32());
     let started = clock::now();
     let (gpu, prepared) = match device {
-        Device::Prepared(Tracer { gpu, paths, filter }) => (gpu, Some((paths, filter))),
+        Device::Prepared(tracer) => (Arc::clone(&tracer.gpu), Some(tracer)),
         Device::New(gpu) => (Arc::new(gpu), None),
     };
     let buffers = GpuScene::with_tree(&gpu, &scene, &trees.trees)?;
-    let (paths, filter) = prepared.unzip();
-    // Once something has moved, more moves may follow. So a kernel for all trees is kept.
-    let paths = paths.filter(|paths| paths.trees() == Trees::All || buffers.trees() == Trees::Static);
-    let paths = paths.unwrap_or_else(|| Arc::new(PathKernel::new(&gpu, Stack::default(), buffers.trees())));
-    let filter = filter.unwrap_or_else(|| Arc::new(PictureFilter::new(&gpu)));
-    let tracer = Tracer { gpu, paths, filter };
+    let tracer = Tracer::new(gpu, prepared, buffers.trees(), wanted);
     let buffer_seconds = started.elapsed().as_secs_f32();
     Ok(Built { scene: scene.into_inner(), tracer, buffers, trees, tree_seconds, buffer_seconds, warnings })
 }

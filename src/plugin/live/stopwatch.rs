@@ -71,14 +71,15 @@ impl Stopwatch {
         clock::now()
     }
 
-    /// Ends a measurement and submits the encoder. `pixels` is the number of paths.
+    /// Ends a measurement and submits the encoder. `pixels` is the number of paths, indexed by
+    /// [`PassKind`](crate::pathtrace::PassKind).
     pub fn stop(
         &self,
         started: Instant,
         mut encoder: wgpu::CommandEncoder,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
-        pixels: f32,
+        pixels: [f32; 2],
     ) {
         self.results.under_way.fetch_add(1, Ordering::Relaxed);
         let results = Arc::clone(&self.results);

@@ -10,14 +10,14 @@ use bevy::render::{Render, RenderStartup, RenderSystems};
 use super::camera::view_of;
 use super::frame::DrawnPicture;
 use super::frame_budget::FrameBudget;
-use super::layers::{LEVELS, Layers, Piece, size_at};
+use super::layers::{FROM_CAMERA, FROM_LIGHTS, Kinds, LEVELS, Layers, Piece, Room, size_at};
 use super::rebuild::LiveWorld;
 use super::shared::{Reports, Shown, Wanted};
 use super::stopwatch::Stopwatch;
 use crate::clock::Instant;
-use crate::gpu::{FilteredPicture, GpuFault, GpuFilm, PathPass, is_worth_filtering};
-use crate::pathtrace::View;
-use crate::plugin::components::{LiveChannel, LiveView, LiveViewStatus};
+use crate::gpu::{FilteredPicture, GpuFault, GpuFilm, LightDeposits, LightPass, PathPass, is_worth_filtering};
+use crate::pathtrace::{PassKind, View};
+use crate::plugin::components::{LiveChannel, LiveIntegrator, LiveView, LiveViewStatus};
 use crate::plugin::schedule::RadiositySystems;
 
 /// Time limit of a dispatch and of a submission, in milliseconds. Longer ones stutter, and much longer ones trigger a
@@ -32,6 +32,10 @@ const BYTES_PER_PIXEL: u64 = 32;
 #[derive(Component)]
 pub struct Tracing {
     films: [Option<GpuFilm>; LEVELS],
+    /// Light of light paths, of the layer that grows.
+    deposits: Option<LightDeposits>,
+    /// Integrator of the image, which may be another than the wanted one.
+    integrator: LiveIntegrator,
     filtered: Option<Filtered>,
     subject: Option<Subject>,
     layers: Option<Layers>,
@@ -57,6 +61,7 @@ struct Subject {
     revision: u64,
     bounces: u32,
     ends_at_lightmaps: bool,
+    integrator: LiveIntegrator,
     background: Vec3,
     view: View,
 }
@@ -91,6 +96,8 @@ fn begin(
     for view in &views {
         commands.entity(view).insert(Tracing {
             films: Default::default(),
+            deposits: None,
+            integrator: LiveIntegrator::default(),
             filtered: None,
             subject: None,
             layers: None,
@@ -157,7 +164,7 @@ fn subject(
             "a `LiveView` shows Bevy's own picture: only finite cameras can be path traced, and not a part of a perspective one's picture"
         );
     }
-    let LiveView { bounces, ends_at_lightmaps, .. } = *settings;
+    let LiveView { bounces, ends_at_lightmaps, integrator, .. } = *settings;
     let clear_color = match camera.clear_color {
         ClearColorConfig::Default => clear_color,
         ClearColorConfig::Custom(color) => color,
@@ -165,7 +172,7 @@ fn subject(
     };
     // Bevy draws it as it is, whereas radiance is exposed.
     let background = clear_color.to_linear().to_vec3() / camera.exposure.max(f32::MIN_POSITIVE);
-    Some(Subject { revision, bounces, ends_at_lightmaps, background, view: view? })
+    Some(Subject { revision, bounces, ends_at_lightmaps, integrator, background, view: view? })
 }
 
 /// Returns the size of the image to trace in pixels, limited by the GPU's buffer size.
@@ -194,20 +201,18 @@ impl Tracing {
         queue: &wgpu::Queue,
     ) -> Result<(), GpuFault> {
         let full = subject.view.size;
-        let budget = self.frame_budget.pixels_in(budget(settings));
         let is_same = self.subject.as_ref() == Some(&subject);
-        let layers = match self.layers.take().filter(|_| is_same) {
-            Some(layers) => self.layers.insert(layers),
-            None => {
-                self.pictures = self.pictures.wrapping_add(1);
-                if self.subject.as_ref().is_none_or(|before| before.view.size != full) {
-                    self.films = Default::default();
-                }
-                self.layers.insert(Layers::new(full, budget))
+        if self.layers.is_none() || !is_same {
+            self.pictures = self.pictures.wrapping_add(1);
+            if self.subject.as_ref().is_none_or(|before| before.view.size != full) {
+                self.films = Default::default();
+                self.deposits = None;
             }
-        };
-        let at_once = self.frame_budget.pixels_in(DISPATCH_MILLISECONDS).max(MIN_PIXELS);
-        let pieces = layers.plan(budget, at_once, settings.max_samples);
+            let kinds = self.choose_integrator(world, &subject, device, queue);
+            self.layers = Some(Layers::new(full, kinds, &self.room(settings)));
+        }
+        let room = self.room(settings);
+        let pieces = self.layers.as_mut().map_or_else(Vec::new, |layers| layers.plan(&room, settings.max_samples));
         for piece in &pieces {
             let film = &mut self.films[piece.level];
             if film.is_none() {
@@ -215,22 +220,70 @@ impl Tracing {
             }
         }
         if !pieces.is_empty() {
-            let (started, mut encoder) = self.record(world, &subject, &pieces, at_once, device, queue);
+            let (started, mut encoder) = self.record(world, &subject, &pieces, &room, device, queue);
             self.filter(world, &subject, settings, &mut encoder)?;
-            let pixels = pieces.iter().map(|piece| piece.pixels as f32).sum();
+            let mut pixels = [0.0; 2];
+            pieces.iter().for_each(|piece| pixels[piece.kind as usize] += piece.pixels as f32);
             self.stopwatch.stop(started, encoder, device, queue, pixels);
         }
         self.subject = Some(subject);
         Ok(())
     }
 
+    fn room(&self, settings: &LiveView) -> Room {
+        Room {
+            in_frame: self.frame_budget.pixels_in(budget(settings)),
+            in_dispatch: self.frame_budget.pixels_in(DISPATCH_MILLISECONDS).max(MIN_PIXELS),
+            light_cost: self.frame_budget.light_cost(),
+        }
+    }
+
+    /// Chooses the integrator of a new image: the wanted one, or paths from the camera where it is not to be had. Returns
+    /// the kinds of paths of a sample.
+    fn choose_integrator(
+        &mut self,
+        world: &LiveWorld,
+        subject: &Subject,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> Kinds {
+        let wanted = subject.integrator;
+        let refused = subject.ends_at_lightmaps && wanted != LiveIntegrator::Path;
+        if refused {
+            warn_once!(
+                "a live view shows `LiveIntegrator::Path`: for another one, set `LiveView::ends_at_lightmaps` to false"
+            );
+        }
+        let is_ready = !refused && world.tracer.has(wanted);
+        let mut integrator = if is_ready { wanted } else { LiveIntegrator::Path };
+        if integrator.is_from_lights() && self.deposits.is_none() {
+            match LightDeposits::new(&world.tracer.gpu, subject.view.size.element_product()) {
+                Ok(deposits) => self.deposits = Some(deposits),
+                Err(fault) => {
+                    warn_once!("a live view shows `LiveIntegrator::Path`: {fault}");
+                    integrator = LiveIntegrator::Path;
+                }
+            }
+        }
+        if !integrator.is_from_lights() {
+            self.deposits = None;
+        }
+        if self.integrator != integrator {
+            self.integrator = integrator;
+            // Paths of other integrators have other speeds.
+            self.frame_budget = FrameBudget::default();
+            self.stopwatch = Stopwatch::new(device, queue);
+        }
+        if integrator.is_from_lights() { FROM_LIGHTS } else { FROM_CAMERA }
+    }
+
     /// Records the pieces, and submits all but the last submission's worth. Also returns the start time.
     fn record(
-        &self,
+        &mut self,
         world: &LiveWorld,
         subject: &Subject,
         pieces: &[Piece],
-        at_once: f32,
+        room: &Room,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
     ) -> (Instant, wgpu::CommandEncoder) {
@@ -240,28 +293,70 @@ impl Tracing {
         let mut encoder = new_encoder();
         let mut recorded = 0.0;
         for piece in pieces {
-            let Some(film) = &self.films[piece.level] else {
-                continue;
-            };
-            if recorded + piece.pixels as f32 > at_once {
+            let cost = piece.pixels as f32 * room.cost(piece.kind);
+            if recorded + cost > room.in_dispatch {
                 queue.submit([core::mem::replace(&mut encoder, new_encoder()).finish()]);
                 recorded = 0.0;
             }
-            let view = View { size: film.size(), ..subject.view.clone() };
+            self.record_piece(world, subject, piece, &mut encoder);
+            recorded += cost;
+        }
+        (started, encoder)
+    }
+
+    fn record_piece(
+        &mut self,
+        world: &LiveWorld,
+        subject: &Subject,
+        piece: &Piece,
+        encoder: &mut wgpu::CommandEncoder,
+    ) {
+        let Some(film) = &self.films[piece.level] else {
+            return;
+        };
+        let (tracer, scene) = (&world.tracer, &*world.buffers);
+        let gpu = &tracer.gpu;
+        let view = View { size: film.size(), ..subject.view.clone() };
+        let in_hybrid = self.integrator == LiveIntegrator::Hybrid;
+        let pixels = piece.rows.start * view.size.x..piece.rows.end * view.size.x;
+        let lights = tracer.lights.as_deref().zip(self.deposits.as_mut());
+        let record_camera_paths = |encoder: &mut wgpu::CommandEncoder, bounces| {
             let pass = PathPass {
                 sample: piece.sample,
                 seed: self.pictures,
-                max_bounces: Some(subject.bounces),
+                max_bounces: Some(bounces),
                 rows: piece.rows.clone(),
                 ends_at_lightmaps: subject.ends_at_lightmaps,
-                in_hybrid: false,
+                in_hybrid,
                 background: subject.background,
             };
-            let tracer = &world.tracer;
-            tracer.paths.record(&tracer.gpu, &mut encoder, &world.buffers, film, &view, &pass);
-            recorded += piece.pixels as f32;
+            let whitted = tracer.whitted.as_ref().filter(|_| self.integrator == LiveIntegrator::Whitted);
+            whitted.unwrap_or(&tracer.paths).record(gpu, encoder, scene, film, &view, &pass);
+        };
+        match (piece.kind, lights) {
+            (PassKind::Eye, None) => record_camera_paths(encoder, subject.bounces),
+            (PassKind::Eye, Some((kernel, deposits))) => {
+                // Without a hybrid, camera paths add only the emission that light paths leave out.
+                let bounces = if in_hybrid { subject.bounces } else { 0 };
+                let record = |encoder: &mut _| record_camera_paths(encoder, bounces);
+                kernel.add_with(gpu, encoder, deposits, film, &pixels, record);
+            }
+            (PassKind::Light, Some((kernel, deposits))) => {
+                if piece.rows.start == 0 {
+                    deposits.clear(encoder);
+                    deposits.set_units(scene, &view);
+                }
+                let pass = LightPass {
+                    number: piece.sample,
+                    seed: self.pictures,
+                    max_bounces: Some(subject.bounces),
+                    paths: pixels,
+                    in_hybrid,
+                };
+                kernel.record(gpu, encoder, scene, deposits, &view, &pass);
+            }
+            (PassKind::Light, None) => {}
         }
-        (started, encoder)
     }
 
     /// Records the filter pass, if the shown layer has new samples and few enough of them.
@@ -328,9 +423,12 @@ impl Tracing {
         LiveViewStatus {
             pictures: self.pictures,
             samples,
+            integrator: self.integrator,
             size,
             frame_milliseconds: self.frame_budget.milliseconds(),
-            paths_per_second: self.frame_budget.paths_per_second(),
+            paths_per_second: self
+                .frame_budget
+                .paths_per_second(self.layers.as_ref().map_or(FROM_CAMERA, Layers::kinds)),
         }
     }
 }

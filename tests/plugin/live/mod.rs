@@ -5,6 +5,7 @@
 mod changes;
 #[cfg(feature = "gltf")]
 mod converged;
+mod integrators;
 mod pictures;
 mod trouble;
 

@@ -217,7 +217,7 @@ fn what_comes_and_goes_in_the_midst_of_frames_is_no_trouble() {
 
 /// Waits until the app holds as many buffers, textures and pipelines of compute shaders as in `wanted`. Threads that build
 /// a scene may take a while to end.
-fn wait_for_graphics(app: &mut App, what: &str, wanted: Graphics) {
+pub fn wait_for_graphics(app: &mut App, what: &str, wanted: Graphics) {
     let objects = |of: Graphics| [of.buffers, of.textures, of.compute_pipelines, of.query_sets];
     tick_app_until(app, what, |app| graphics(app).is_some_and(|now| objects(now) == objects(wanted)));
 }
