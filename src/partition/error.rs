@@ -84,6 +84,16 @@ pub enum PartitionError {
         /// Maximum number of ranks.
         max: u32,
     },
+    /// There are more or fewer ranks than cells.
+    #[error(
+        "{ranks} ranks cannot share {cells} subscenes, one each: start {cells}, or ask for a partition with {ranks} subscenes"
+    )]
+    OtherRanks {
+        /// Number of ranks.
+        ranks: u32,
+        /// Number of cells.
+        cells: usize,
+    },
     /// Subscenes that work at the same time need more memory than they may have.
     #[error(
         "subscenes on ranks need more than {} MiB together: allow more memory, or let them take turns (without ranks)",

@@ -63,8 +63,8 @@ pub use settings::{Content, CountedSettings, Method, Solution, SolverSettings, S
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 pub use solver_checkpoint::{SolverCheckpoint, SolverCheckpointError};
 pub use subscenes::{
-    CountedBounce, Counters, Counts, CpuCounters, PacketSettings, Packets, RankError, RankSolution, RaySource, Stages,
-    SubsceneElements, SubsceneResidual, SubsceneSolution, solve_on_rank,
+    CountedBounce, Counters, Counts, CpuCounters, GatheredSolution, PacketSettings, Packets, RankError, RankSolution,
+    RaySource, Stages, SubsceneElements, SubsceneResidual, SubsceneSolution, solve_on_rank,
 };
 
 pub(crate) use accumulators::{does_not_count, offsets};
