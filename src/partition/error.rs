@@ -77,7 +77,7 @@ pub enum PartitionError {
         max: u32,
     },
     /// The requested number of ranks exceeds the limit.
-    #[error("{count} ranks are too many for one process: ask for {max} or fewer")]
+    #[error("{count} subscenes on ranks are too many: ask for {max} or fewer")]
     TooManyRanks {
         /// Requested number of ranks.
         count: u32,

@@ -74,7 +74,7 @@ pub(crate) use blocks::blocks;
 pub(crate) use clock::GRACE;
 pub(crate) use cpu::{FormFactorMatrix, gather_rays};
 pub(crate) use passes::{HITS_SHARE, storable_rays};
-pub(crate) use progressive::{MAX_PATCHES, facets_of, max_mask_bytes_in_flight};
+pub(crate) use progressive::{MAX_PATCHES, RefinementHelper, facets_of, max_mask_bytes_in_flight};
 
 #[cfg(feature = "gpu")]
 pub(crate) use {

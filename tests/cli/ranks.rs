@@ -299,7 +299,16 @@ mod mpi {
             of_info(&["balanced", "--count", "2"]),
             ["info", "missing.glb", "--ranks", "--partition", "uniform", "--count", "4"].to_vec(),
         ];
-        let wrong: [(&[&str], &str); 15] = [
+        let bake = |more: &[&'static str]| [&["bake", "builtin:cornell_box", "--method"][..], more].concat();
+        let [more, fewer, counted] = [
+            bake(&["progressive", "--subscenes", "2", "--ranks"]),
+            bake(&["progressive", "--subscenes", "8", "--ranks"]),
+            bake(&["counted"]),
+        ];
+        let wrong: [(&[&str], &str); 18] = [
+            (&more, "4 ranks cannot share 2 subscenes, one each: start 2"),
+            (&fewer, "4 ranks cannot share 8 subscenes"),
+            (&counted, "the method counted"),
             (&eight, "4 ranks cannot share 8 subscenes, one each: start 8"),
             (&few, "4 ranks cannot share 2 subscenes"),
             (&missing, "missing.glb"),
@@ -312,7 +321,7 @@ mod mpi {
             (&["bake", "missing.glb"], "missing.glb"),
             (&["bake", "builtin:cornell_box", "--fragments", "0"], "--fragments"),
             (&["bake", "builtin:cornell_box", "--density", "1"], "4 processes are more"),
-            (&["bake", "builtin:cornell_box", "--method", "progressive"], "the method progressive"),
+            (&["bake", "builtin:cornell_box", "--method", "progressive"], "without --subscenes and --ranks"),
             (&["bake", "builtin:cornell_box", "-o", "file/level"], "file"),
             (&["bake", "builtin:cornell_box", "-o", "x", "--shard", "1/2"], "without mpirun"),
         ];
@@ -338,6 +347,46 @@ mod mpi {
             assert_eq!(output.status.code(), Some(1));
             assert!(stderr(&output).contains("rank 1 has another scene"), "{}", stderr(&output));
         }
+    }
+
+    /// Returns the arguments of a bake in so many subscenes, with a rank for each.
+    fn in_subscenes<'a>(scene: &'a str, count: &'a str, output: &'a str, density: &'a str) -> [&'a str; 16] {
+        let fixed = ["--method", "progressive", "--mask-cells", "8", "--subscenes", count, "--ranks"];
+        let [a, b, c, d, e, f, g] = fixed;
+        ["bake", scene, "-o", output, "--density", density, "--backend", "cpu", "--no-preview", a, b, c, d, e, f, g]
+    }
+
+    #[test]
+    fn two_four_and_eight_ranks_refine_to_the_level_of_threads() {
+        let folder = folder();
+        for count in ["2", "4", "8"] {
+            let arguments = |output| in_subscenes("builtin:cornell_box", count, output, "6");
+            let alone = run(&folder, &arguments("threads"));
+            assert!(alone.status.success(), "{}", stderr(&alone));
+            let together =
+                mpirun(&folder, &[&["-n", count, RADIOSITY][..], &arguments("ranks")].concat()).output().unwrap();
+            assert!(together.status.success(), "{}", stderr(&together));
+            assert_same_levels(&folder, "threads", "ranks");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ranks_of_subscenes_of_which_one_is_lost_all_end_and_go_on_from_the_checkpoint() {
+        let folder = folder();
+        let arguments = |output| in_subscenes("builtin:cornell_box", "4", output, "24");
+        let checkpoint = folder.path().join("ranks/checkpoint.bin");
+        let mut lost =
+            on_ranks(&folder, &arguments("ranks")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("a checkpoint", || checkpoint.exists());
+        kill_a_rank(lost.id());
+        assert!(!lost.wait().unwrap().success());
+        assert!(checkpoint.exists() && !folder.path().join("ranks/level.ron").exists());
+        let resumed = run_on_ranks(&folder, &[&arguments("ranks")[..], &["--resume"]].concat());
+        assert!(resumed.status.success(), "{}", stderr(&resumed));
+        let alone = run(&folder, &arguments("threads"));
+        assert!(alone.status.success(), "{}", stderr(&alone));
+        assert_same_levels(&folder, "threads", "ranks");
     }
 
     #[test]
