@@ -27,7 +27,9 @@ use crate::low_rank::Precomputed;
 use crate::output::{InTheWay, Overwrite, WriteError, write_atomic};
 use crate::pathtrace::{VolumeSettings, VolumeTime, solve_volume};
 use crate::progress::{Cancelled, Monitor, Silent};
-use crate::radiosity::{CpuBackend, HALVES, Solution, SolverCheckpoint, StepError, TransportBackend, solve_with};
+use crate::radiosity::{
+    CpuBackend, HALVES, Solution, SolverCheckpoint, SolverSettings, StepError, TransportBackend, solve_with,
+};
 use crate::relight::{transport_errors, transport_warning};
 use crate::scene::check::darkness;
 use crate::scene::{self, CheckedScene, Problem, Role, Scene, dedup_warnings};
@@ -255,6 +257,11 @@ impl<'a> Job<'a> {
         checkpoint_writer: Option<&CheckpointWriter>,
     ) -> Result<BakeOutput, BakeError> {
         Self { team: Some(team), ..self }.bake(unlit, checkpoint_writer)
+    }
+
+    /// Returns the settings of the solver, once the level is prepared.
+    pub fn solver_settings(&self) -> &SolverSettings {
+        &self.shares.solver
     }
 
     /// Runs the stages before the solver.

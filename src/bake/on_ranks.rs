@@ -1,14 +1,15 @@
 //! Bakes that many processes share: ranks, or shards that read and write the same folder.
 //!
-//! All ranks prepare the level. Then the master bakes it, and the others compute parts of each of its steps. Shards all
-//! bake the level, and read the parts of steps that others have computed.
+//! All ranks prepare the level. Then the master bakes it, and the others compute parts of each of its steps. In progressive
+//! refinement each rank has a subscene. Shards all bake the level, and read the parts of steps that others have computed.
 
 use super::job::{Job, Unlit, checkpoint_writer};
 use super::{BakeError, BakeOutput, BakeSettings, Observer, OutputFolder};
 use crate::Device;
-use crate::cluster::{ClusterReport, Communicator, DecodeError, Rank, RankTeam, Strategy, Team, agree, serve};
+use crate::cluster::{ClusterReport, Communicator, Rank, RankTeam, Strategy, Team, agree, serve};
+use crate::partition::{Partition, Polygons};
 use crate::pathtrace::volume_work_of;
-use crate::radiosity::SolverHelper;
+use crate::radiosity::{RefinementHelper, SolverHelper, SubsceneSettings};
 use crate::scene::CheckedScene;
 
 /// Ranks that share a bake, and the division of its work among them.
@@ -43,9 +44,12 @@ pub fn run_on_ranks(
     let device = Device::Cpu;
     let mut job = Job::new(settings, &device, observer);
     let writer = folder.map(|folder| checkpoint_writer(&mut job, &scene, folder, resume));
-    let prepared = settings.check_shared().and_then(|()| job.prepare(scene, writer.as_ref()));
+    let prepared = settings.check_on_ranks().and_then(|()| job.prepare(scene, writer.as_ref()));
     let ready = prepared.as_ref().map_err(ToString::to_string).and_then(|unlit| {
-        check_count(communicator.size(), unlit, settings).map_err(|error| error.to_string())?;
+        let checked = check_count(communicator.size(), unlit, settings);
+        checked
+            .and_then(|()| check_subscenes(communicator.size(), unlit, settings))
+            .map_err(|error| error.to_string())?;
         Ok(digest(unlit))
     });
     agree(communicator, ready)?;
@@ -59,9 +63,11 @@ pub fn run_on_ranks(
         let work_of = |inputs: &[u8]| {
             let of_solver = helper.work_of(inputs)?;
             let of_volume = || volume_work_of(&unlit.scene, &*unlit.world, inputs);
-            of_solver.map_or_else(of_volume, |work| Ok(Some(work)))?.ok_or(DecodeError)
+            of_solver.map_or_else(of_volume, |work| Ok(Some(work)))
         };
-        serve(communicator, strategy, speed, &work_of)?;
+        let Unlit { scene, world, elements, .. } = &unlit;
+        let refinement = RefinementHelper::new(communicator, scene, &**world, elements, job.solver_settings());
+        serve(communicator, strategy, speed, &work_of, &|order| refinement.join(order))?;
         return Ok(None);
     }
     drop(helper);
@@ -99,6 +105,17 @@ fn check_count(processes: u32, unlit: &Unlit, settings: &BakeSettings) -> Result
     if processes > tiles { Err(BakeError::TooManyProcesses { processes, tiles }) } else { Ok(()) }
 }
 
+/// Refuses more or fewer ranks than subscenes, if each rank is to have one.
+fn check_subscenes(ranks: u32, unlit: &Unlit, settings: &BakeSettings) -> Result<(), BakeError> {
+    match settings.solver.subscenes {
+        Some(SubsceneSettings { partition, ranks: true, .. }) => {
+            let (polygons, _) = Polygons::of_scene(&unlit.scene);
+            Ok(Partition::new(&polygons, &partition)?.check_ranks(ranks)?)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns a digest of the elements, which all ranks must have in common.
 fn digest(unlit: &Unlit) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
@@ -115,6 +132,7 @@ mod tests {
     use super::*;
     use crate::bake::{RelightPatches, Report, Unobserved, run_on};
     use crate::cluster::{AgreementError, FolderTeam, LocalCommunicator, STRATEGIES, Schedule, run_local};
+    use crate::partition::{PartitionKind, PartitionSettings};
     use crate::pathtrace::VolumeSettings;
     use crate::radiosity::{Method, SolverSettings};
 
@@ -170,6 +188,25 @@ mod tests {
         }
     }
 
+    /// Returns settings of progressive refinement with a subscene for each rank.
+    fn in_subscenes(count: u32) -> BakeSettings {
+        let mut settings = settings(Method::Progressive);
+        let partition = PartitionSettings { kind: PartitionKind::Uniform, count, ..PartitionSettings::default() };
+        settings.solver.subscenes = Some(SubsceneSettings { partition, mask_resolution: 8, ranks: true });
+        settings
+    }
+
+    #[test]
+    fn ranks_with_a_subscene_each_bake_what_threads_bake() {
+        for (size, schedule) in [(2, Schedule::Parallel), (4, Schedule::Random(1))] {
+            let settings = in_subscenes(size);
+            let alone = run_on(&Device::Cpu, cornell_box(), &settings, &Unobserved).unwrap();
+            let mut bakes =
+                run_local(size, schedule, |communicator| bake(communicator, &settings, Strategy::default()).unwrap());
+            assert_same(&bakes.swap_remove(0).unwrap().0, &alone);
+        }
+    }
+
     #[test]
     fn messages_in_any_order_give_the_same_bake_with_relighting() {
         let settings = BakeSettings { relight: Some(RelightPatches(20)), ..settings(Method::Stochastic) };
@@ -196,6 +233,8 @@ mod tests {
             let refusal = refuse(2, &settings(method));
             assert!(refusal.contains(name) && refusal.contains("one process"), "{refusal}");
         }
+        let refusal = refuse(3, &in_subscenes(2));
+        assert!(refusal.contains("3 ranks cannot share 2 subscenes, one each: start 2"), "{refusal}");
         let mut limited = settings(Method::Gather);
         limited.solver.time_limit = Some(core::time::Duration::from_secs(60));
         assert!(refuse(3, &limited).contains("time limit"));

@@ -184,12 +184,23 @@ impl BakeSettings {
         Ok(())
     }
 
-    /// Refuses what only one process can do.
+    /// Refuses what shards cannot share.
     pub(super) fn check_shared(&self) -> Result<(), BakeError> {
+        match self.solver.method {
+            Method::Progressive => Err(BakeError::NotShared { what: "the method progressive" }),
+            _ => self.check_on_ranks(),
+        }
+    }
+
+    /// Refuses what ranks of several processes cannot share.
+    pub(super) fn check_on_ranks(&self) -> Result<(), BakeError> {
         let refuse = |what| Err(BakeError::NotShared { what });
+        let has_ranks = self.solver.subscenes.is_some_and(|subscenes| subscenes.ranks);
         match self.solver {
-            SolverSettings { method: Method::Progressive, .. } => refuse("the method progressive"),
             SolverSettings { method: Method::Counted, .. } => refuse("the method counted"),
+            SolverSettings { method: Method::Progressive, .. } if !has_ranks => {
+                refuse("the method progressive without --subscenes and --ranks")
+            }
             SolverSettings { time_limit: Some(_), .. } => refuse("a time limit"),
             _ => Ok(()),
         }

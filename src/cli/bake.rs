@@ -90,7 +90,7 @@ pub struct Arguments {
     /// Number of elements of each subscene that shoot counted rays at a time; results stay [default: 1024]
     #[arg(long, value_name = "N")]
     stage: Option<u32>,
-    /// Let subscenes work at the same time, each on a rank of its own, here a thread
+    /// Let subscenes work at the same time, each on a rank of its own: one of mpirun, or else a thread
     #[arg(long, requires = "subscenes")]
     ranks: bool,
     /// Distance between voxels of the irradiance volume that lights moving objects, meters

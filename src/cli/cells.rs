@@ -4,13 +4,14 @@ use serde::Serialize;
 
 use crate::accel::World;
 use crate::clock;
-use crate::cluster::{LocalCommunicator, Schedule, run_local};
+use crate::cluster::{Communicator, LocalCommunicator, Schedule, agree, run_local};
 use crate::partition::{
     AxisChoice, Factor, Fineness, Partition, PartitionError, PartitionKind, PartitionSettings, Polygons, Traffic,
     imbalance, light_rays,
 };
 use crate::progress::Unmonitored;
-use crate::radiosity::{PacketSettings, Packets, RankError, RankSolution, SubsceneSettings, solve_on_rank};
+use crate::radiosity::{GatheredSolution, PacketSettings, Packets, RankError, SubsceneSettings, solve_on_rank};
+use crate::scene::{self, Scene};
 
 use super::{Failure, say};
 
@@ -40,9 +41,9 @@ pub struct CellArguments {
     #[arg(long, value_name = "N", requires = "partition", value_parser = clap::value_parser!(u32).range(1..=MAX_PATHS))]
     paths: Option<u32>,
     /// Follow all diffuse light by counted rays, with one rank for each cell, and count the rays and packets between
-    /// ranks
+    /// ranks: those of mpirun, or else threads
     #[arg(long, requires = "partition")]
-    ranks: bool,
+    pub ranks: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -137,11 +138,34 @@ struct RanksInfo {
     complete_packets: u64,
     /// Total power that all elements emit and reflect, in lumens.
     power: f64,
+    /// Digest of the light of all elements.
+    digest: String,
     seconds: f64,
+    /// Rays and messages of each rank.
+    of_each: Vec<OfRank>,
+}
+
+/// Rays and messages of one rank.
+#[derive(Serialize)]
+struct OfRank {
+    /// Number of rays that started at the rank's elements.
+    shot: u64,
+    handed_on: u64,
+    packets: u64,
+    complete_packets: u64,
+    /// Number of times that the rank looked for packets.
+    polls: u64,
+    /// Number of messages about the end of a bounce.
+    reports: u64,
 }
 
 impl PartitionInfo {
-    pub fn of(arguments: &CellArguments, world: &World) -> Result<Self, Failure> {
+    /// Partitions a scene. All ranks must call this, if there are several.
+    pub fn of(
+        arguments: &CellArguments,
+        world: &World,
+        communicator: Option<&dyn Communicator>,
+    ) -> Result<Self, Failure> {
         let Some(kind) = arguments.partition else { return Ok(Self::default()) };
         let settings = arguments.settings(kind);
         let started = clock::now();
@@ -153,7 +177,18 @@ impl PartitionInfo {
         let neighbors: usize = partition.ids().map(|id| partition.neighbors(id).len()).sum();
         let sigma = imbalance(&loads);
         let traffic = arguments.paths.map(|paths| TrafficInfo::of(&partition, world, paths));
-        let ranks = if arguments.ranks { Some(RanksInfo::of(&settings, cells, world)?) } else { None };
+        let ranks = if arguments.ranks {
+            let scene = world.scene();
+            match communicator {
+                Some(communicator) => {
+                    partition.check_ranks(communicator.size())?;
+                    RanksInfo::on_rank(communicator, scene, &settings)?
+                }
+                None => RanksInfo::of_threads(scene, &settings, cells)?,
+            }
+        } else {
+            None
+        };
         let borders = partition.borders().len();
         Ok(Self {
             kind: Some(settings.kind),
@@ -191,12 +226,34 @@ impl PartitionInfo {
                     ranks.power,
                     ranks.seconds
                 ));
+                for (rank, of_rank) in ranks.of_each.iter().enumerate() {
+                    say(format_args!(
+                        "rank {rank:<5} {} rays, {} handed on in {} packets, {} complete, {} polls, {} reports",
+                        of_rank.shot,
+                        of_rank.handed_on,
+                        of_rank.packets,
+                        of_rank.complete_packets,
+                        of_rank.polls,
+                        of_rank.reports
+                    ));
+                }
             }
         }
     }
 }
 
 impl CellArguments {
+    /// Checks that all ranks have prepared the same scene and options, of which this rank has those given or a failure.
+    pub fn agree(&self, communicator: &dyn Communicator, scene: Result<&Scene, String>) -> Result<(), Failure> {
+        let digest = |scene| {
+            let mut hasher = blake3::Hasher::new();
+            let settings = self.partition.map(|kind| self.settings(kind));
+            hasher.update(&scene::hash(scene).0).update(format!("{settings:?}").as_bytes());
+            *hasher.finalize().as_bytes()
+        };
+        Ok(agree(communicator, scene.map(digest))?)
+    }
+
     fn settings(&self, kind: Kind) -> PartitionSettings {
         let of_level = 8u32.saturating_pow(self.level_limit.unwrap_or(1)).min(Partition::MAX_CELLS);
         PartitionSettings {
@@ -228,28 +285,49 @@ impl TrafficInfo {
 }
 
 impl RanksInfo {
-    fn of(settings: &PartitionSettings, cells: usize, world: &World) -> Result<Self, Failure> {
+    /// Solves one subscene together with all other ranks. Returns the statistics on the first rank.
+    fn on_rank(
+        communicator: &dyn Communicator,
+        scene: &Scene,
+        settings: &PartitionSettings,
+    ) -> Result<Option<Self>, RankError> {
+        let started = clock::now();
+        let (fineness, packets) = (Fineness::default(), PacketSettings::default());
+        let part = solve_on_rank(communicator, scene, &fineness, settings, packets, 0, &Unmonitored)?;
+        let found = part.gather(communicator)?;
+        Ok(found.map(|found| Self::new(&found, started.elapsed().as_secs_f64())))
+    }
+
+    /// Solves all subscenes in this process, on a thread for each.
+    fn of_threads(scene: &Scene, settings: &PartitionSettings, cells: usize) -> Result<Option<Self>, Failure> {
         let (count, max) = (cells as u32, SubsceneSettings::MAX_RANKS);
         if count > max {
             return Err(PartitionError::TooManyRanks { count, max }.into());
         }
-        let settings = PartitionSettings { count, ..*settings };
-        let started = clock::now();
-        let found = run_local(settings.count, Schedule::Parallel, |communicator: &LocalCommunicator| {
-            let packets = PacketSettings::default();
-            solve_on_rank(communicator, world.scene(), &Fineness::default(), &settings, packets, 0, &Unmonitored)
-        });
-        let found = found.into_iter().collect::<Result<Vec<RankSolution>, RankError>>()?;
-        let sum = |of: fn(&Packets) -> u64| found.iter().map(|part| of(&part.packets)).sum();
-        let powers = found.iter().flat_map(|part| &part.solution.power);
-        Ok(Self {
-            bounces: found[0].solution.bounces,
-            rays: found[0].solution.rays,
+        let on_rank = |communicator: &LocalCommunicator| Self::on_rank(communicator, scene, settings);
+        Ok(run_local(count, Schedule::Parallel, on_rank).swap_remove(0)?)
+    }
+
+    fn new(found: &GatheredSolution, seconds: f64) -> Self {
+        let GatheredSolution { solution, packets } = found;
+        let sum = |of: fn(&Packets) -> u64| packets.iter().map(of).sum();
+        Self {
+            bounces: solution.bounces,
+            rays: solution.rays,
             handed_on: sum(|packets| packets.rays),
             packets: sum(|packets| packets.packets),
             complete_packets: sum(|packets| packets.complete),
-            power: powers.map(|power| f64::from(power.element_sum())).sum(),
-            seconds: started.elapsed().as_secs_f64(),
-        })
+            power: solution.power.iter().map(|power| f64::from(power.element_sum())).sum(),
+            digest: blake3::Hash::from_bytes(found.digest()).to_hex().to_string(),
+            seconds,
+            of_each: packets.iter().map(OfRank::new).collect(),
+        }
+    }
+}
+
+impl OfRank {
+    fn new(packets: &Packets) -> Self {
+        let &Packets { shot, rays, packets, complete, polls, reports } = packets;
+        Self { shot, handed_on: rays, packets, complete_packets: complete, polls, reports }
     }
 }

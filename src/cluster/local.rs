@@ -48,15 +48,33 @@ pub struct SimulatedMachines {
 pub fn run_local<T: Send>(size: u32, schedule: Schedule, run: impl Fn(&LocalCommunicator<'_>) -> T + Sync) -> Vec<T> {
     assert!(size > 0, "a run needs a rank");
     let network = Network::new(size, schedule);
-    let run_rank = |rank| {
-        let communicator = LocalCommunicator { rank: Rank(rank), network: &network };
-        drop(network.resume(network.wait(network.lock(), rank as usize), rank as usize));
-        run(&communicator)
-    };
+    let run_rank = |rank| run(&LocalCommunicator::begin(rank, &network));
     thread::scope(|scope| {
         let run_rank = &run_rank;
         let threads: Vec<_> = (0..size).map(|rank| scope.spawn(move || run_rank(rank))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
+
+/// Runs one function on the master, which is the calling thread, and another on each other rank. Returns the master's
+/// result.
+///
+/// # Panics
+/// Panics if a function panics, or `size` is zero.
+#[expect(clippy::disallowed_methods, reason = "no browser runs ranks")]
+pub fn run_local_beside<T>(
+    size: u32,
+    schedule: Schedule,
+    master: impl FnOnce(&LocalCommunicator<'_>) -> T,
+    other: impl Fn(&LocalCommunicator<'_>) + Sync,
+) -> T {
+    assert!(size > 0, "a run needs a rank");
+    let network = Network::new(size, schedule);
+    let run_rank = |rank| other(&LocalCommunicator::begin(rank, &network));
+    thread::scope(|scope| {
+        let run_rank = &run_rank;
+        (1..size).for_each(|rank| drop(scope.spawn(move || run_rank(rank))));
+        master(&LocalCommunicator::begin(0, &network))
     })
 }
 
@@ -66,7 +84,13 @@ pub struct LocalCommunicator<'a> {
     network: &'a Network,
 }
 
-impl LocalCommunicator<'_> {
+impl<'a> LocalCommunicator<'a> {
+    /// Begins a rank once it is its turn.
+    fn begin(rank: u32, network: &'a Network) -> Self {
+        drop(network.resume(network.wait(network.lock(), rank as usize), rank as usize));
+        Self { rank: Rank(rank), network }
+    }
+
     /// Returns the simulated time of the last message that this rank sent, received or looked for, in seconds. Zero in
     /// other schedules than [`Schedule::Simulated`].
     pub fn seconds(&self) -> f64 {

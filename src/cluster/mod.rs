@@ -11,7 +11,8 @@
 //! [`PUBLISHED_CLUSTERS`] are those of the document, with its measurements.
 //!
 //! A [`Team`] computes one work after another, where each follows from the one before: the master of a [`RankTeam`] tells
-//! the other ranks the inputs of each [`Task`], and they [`serve`].
+//! the other ranks the inputs of each [`Task`], and they [`serve`]. It can also call them to a joint work, in which each
+//! rank has a part of its own.
 //! The processes of a [`FolderTeam`] share work by files.
 //!
 //! [`TerminationTest`] finds the end of work that ranks hand to each other.
@@ -39,7 +40,7 @@ pub use communicator::{Communicator, Message, NoSenderError, Rank, Tag};
 pub use distribute::{ClusterError, Strategy, Work, distribute};
 pub use encoding::{DecodeError, Decoder, Encoder};
 pub use folder_team::FolderTeam;
-pub use local::{LocalCommunicator, Schedule, SimulatedMachines, run_local};
+pub use local::{LocalCommunicator, Schedule, SimulatedMachines, run_local, run_local_beside};
 pub use metrics::{Balance, efficiency, efficiency_of_unequal, harmonic_mean, max_speedup};
 #[cfg(feature = "mpi")]
 pub use mpi::MpiCommunicator;
@@ -48,7 +49,7 @@ pub use queue::{Fragments, Queue, WorkerProgress};
 pub use report::ClusterReport;
 pub use simulation::Simulation;
 pub use split::{split_by_speed, split_equally};
-pub use team::{RankTeam, Receive, Task, Team, TeamError, WorkReader, serve};
+pub use team::{Joiner, RankTeam, Receive, Task, Team, TeamError, WorkReader, serve};
 pub use termination::{IdleReport, TerminationTest};
 
 #[cfg(test)]

@@ -13,12 +13,15 @@ use mpi::{Threading, ffi};
 
 use super::{Communicator, Message, NoSenderError, Rank, Tag};
 
+/// Exit code of all ranks after a panic, which is that of a single process.
+const PANICKED: i32 = 101;
+
 /// Pause between two looks for a message. MPI itself would wait at full load, and take the core from other ranks.
 const PAUSE: Duration = Duration::from_micros(100);
 
 /// Communicator of the processes that `mpirun` has started.
 ///
-/// MPI ends all processes if one of them dies.
+/// MPI ends all processes if one of them dies or panics.
 pub struct MpiCommunicator {
     world: SimpleCommunicator,
     /// Messages that MPI may still read.
@@ -75,10 +78,13 @@ impl Communicator for MpiCommunicator {
     }
 }
 
-/// Waits until MPI has read all messages.
+/// Waits until MPI has read all messages. After a panic, ends all ranks, which would wait for this one.
 impl Drop for MpiCommunicator {
     #[expect(clippy::disallowed_methods, reason = "no browser runs ranks")]
     fn drop(&mut self) {
+        if thread::panicking() {
+            self.world.abort(PANICKED);
+        }
         while self.sent.get_mut().iter_mut().any(|it| !it.is_complete()) {
             thread::sleep(PAUSE);
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{ClusterError, ClusterReport, Communicator, DecodeError, Rank, Strategy, Tag, Work, distribute};
 use crate::progress::{Cancelled, Monitor, Unmonitored};
 
-/// Inputs of the next work, or nothing once there is none left.
+/// Inputs of the next work or joint work, or nothing once there is none left.
 const TASK: Tag = Tag(10);
 
 /// Maximum length of a message. MPI counts bytes by 32 bits with a sign.
@@ -58,6 +58,16 @@ pub trait Team {
     /// Those of [`compute`](Self::compute).
     fn share(&self, task: &dyn Task, receive: &mut Receive, monitor: &dyn Monitor) -> Result<(), TeamError>;
 
+    /// Calls all other ranks to a joint work, in which each rank has a part of its own. Returns the communicator for its
+    /// messages.
+    ///
+    /// # Errors
+    /// Returns an error if the inputs are too long for a message, or if the processes are no ranks. They exchange no
+    /// messages then.
+    fn call(&self, _inputs: &[u8]) -> Result<&dyn Communicator, TeamError> {
+        Err(TeamError::Failed("only ranks of mpirun can work on a subscene each: start them in place of shards".into()))
+    }
+
     /// Computes all units of a work, in this process alone if it is small. Passes each result to `receive` once, in any
     /// order.
     ///
@@ -93,6 +103,16 @@ impl<'a> RankTeam<'a> {
     pub fn report(&self) -> Option<ClusterReport> {
         self.report.borrow().clone()
     }
+
+    /// Sends the inputs of a work to all other ranks.
+    fn tell(&self, inputs: &[u8]) -> Result<(), TeamError> {
+        if inputs.len() > MAX_BYTES {
+            let mib = inputs.len() >> 20;
+            return Err(TeamError::Failed(format!("{mib} MiB are too much for a message of MPI: use --shard instead")));
+        }
+        self.communicator.send_to_others(TASK, inputs);
+        Ok(())
+    }
 }
 
 impl Team for RankTeam<'_> {
@@ -103,12 +123,7 @@ impl Team for RankTeam<'_> {
 
     fn share(&self, task: &dyn Task, receive: &mut Receive, monitor: &dyn Monitor) -> Result<(), TeamError> {
         let Self { communicator, strategy, speed, .. } = *self;
-        let inputs = task.inputs();
-        if inputs.len() > MAX_BYTES {
-            let mib = inputs.len() >> 20;
-            return Err(TeamError::Failed(format!("{mib} MiB are too much for a message of MPI: use --shard instead")));
-        }
-        communicator.send_to_others(TASK, &inputs);
+        self.tell(&task.inputs())?;
         let mut received = Ok(());
         let mut receive = |units: Range<u32>, bytes: Vec<u8>| {
             let done = receive(units, bytes);
@@ -125,6 +140,11 @@ impl Team for RankTeam<'_> {
         }
         Ok(received?)
     }
+
+    fn call(&self, inputs: &[u8]) -> Result<&dyn Communicator, TeamError> {
+        self.tell(inputs)?;
+        Ok(self.communicator)
+    }
 }
 
 /// Tells all ranks that there is no work left.
@@ -134,11 +154,14 @@ impl Drop for RankTeam<'_> {
     }
 }
 
-/// Function that makes a work from its inputs.
-pub type WorkReader<'a> = dyn Fn(&[u8]) -> Result<Box<dyn Work + 'a>, DecodeError> + 'a;
+/// Function that makes a work from its inputs. `None` for inputs of a joint work.
+pub type WorkReader<'a> = dyn Fn(&[u8]) -> Result<Option<Box<dyn Work + 'a>>, DecodeError> + 'a;
+
+/// Function that plays a rank's part in a joint work with these inputs.
+pub type Joiner<'a> = dyn Fn(&[u8]) -> Result<(), ClusterError> + 'a;
 
 /// Computes parts of all works of the master's [`RankTeam`], until there is none left. `work_of` makes a work from its
-/// inputs.
+/// inputs, and `join` takes part in a joint work.
 ///
 /// # Errors
 /// Returns an error if inputs are damaged, or the master is lost.
@@ -147,13 +170,16 @@ pub fn serve<'a>(
     strategy: Strategy,
     speed: f32,
     work_of: &WorkReader<'a>,
+    join: &Joiner,
 ) -> Result<(), ClusterError> {
     loop {
         let message = communicator.recv(Some(Rank::MASTER), Some(TASK))?;
         if message.bytes.is_empty() {
             return Ok(());
         }
-        let work = work_of(&message.bytes)?;
-        distribute(communicator, &*work, strategy, speed, &mut |_, _| {}, &Unmonitored)?;
+        match work_of(&message.bytes)? {
+            Some(work) => _ = distribute(communicator, &*work, strategy, speed, &mut |_, _| {}, &Unmonitored)?,
+            None => join(&message.bytes)?,
+        }
     }
 }

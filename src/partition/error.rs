@@ -77,12 +77,22 @@ pub enum PartitionError {
         max: u32,
     },
     /// The requested number of ranks exceeds the limit.
-    #[error("{count} ranks are too many for one process: ask for {max} or fewer")]
+    #[error("{count} subscenes on ranks are too many: ask for {max} or fewer")]
     TooManyRanks {
         /// Requested number of ranks.
         count: u32,
         /// Maximum number of ranks.
         max: u32,
+    },
+    /// There are more or fewer ranks than cells.
+    #[error(
+        "{ranks} ranks cannot share {cells} subscenes, one each: start {cells}, or ask for a partition with {ranks} subscenes"
+    )]
+    OtherRanks {
+        /// Number of ranks.
+        ranks: u32,
+        /// Number of cells.
+        cells: usize,
     },
     /// Subscenes that work at the same time need more memory than they may have.
     #[error(

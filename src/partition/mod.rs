@@ -117,6 +117,15 @@ impl Partition {
         Ok(partition)
     }
 
+    /// Refuses ranks that could not have a cell each.
+    ///
+    /// # Errors
+    /// Returns an error if there are more or fewer ranks than cells.
+    pub fn check_ranks(&self, ranks: u32) -> Result<(), PartitionError> {
+        let cells = self.cells.len();
+        if cells == ranks as usize { Ok(()) } else { Err(PartitionError::OtherRanks { ranks, cells }) }
+    }
+
     /// Refuses cells that hold too many pieces of polygons together. A cheap count of nearby cells comes first; pieces
     /// are counted only if that is too high.
     fn check_pieces(&self, polygons: &Polygons, tree: &Tree, max: usize) -> Result<(), PartitionError> {

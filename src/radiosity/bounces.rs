@@ -207,7 +207,8 @@ impl Bounces<'_> {
         };
         let (direct, visible) = (&lit.direct, &lit.visible_fraction);
         let claim = Claim { direct, indirect, visible, adaptation: &adaptation, rays: checks };
-        let residual = residual(&Transport::new(scene, world, elements, settings.seed), &claim, None, monitor)?;
+        let transport = Transport::new(scene, world, elements, settings.seed);
+        let residual = residual(&transport, &claim, self.passes.team(), monitor)?;
         for band in &mut bands {
             band.noise = root_of_squares(band.light_sampled, band.gathered.max(residual.local));
         }

@@ -1,119 +1,147 @@
-//! Gather rays that check a solution, which a team can share.
+//! Gather rays that check or correct a solution, which a team can share.
 
 use core::ops::Range;
+use std::borrow::Cow;
 
 use glam::Vec3;
 use rayon::prelude::*;
 
 use super::HALVES;
-use super::cpu::{CHECK, Transport};
-use super::residual::{Claim, Probe};
+use super::cpu::{CHECK, CORRECT, Transport};
+use super::residual::{Claim, Gathered, Probe};
 use super::seeds::Stage;
 use crate::cluster::{DecodeError, Decoder, Encoder, Task, Team, TeamError, Work};
 use crate::progress::{Cancelled, Monitor, Silent};
 
-/// Light that the rays of an element gather, in lux, for both halves. `None` if a half has no valid ray.
-pub(super) type Light = Option<[Vec3; HALVES]>;
+/// Result of an element's rays in both halves.
+pub(super) type Found = [Gathered; HALVES];
 
-/// Gather rays of the checked elements, which read the radiosities of a solution. Its units are those elements.
-pub(super) struct CheckTask<'a> {
+/// Gather rays of some elements, which read the radiosities of a solution. Its units are those elements.
+pub(super) struct ProbeTask<'a> {
     transport: &'a Transport<'a>,
-    /// Number of rays for each half of an element.
-    rays: u32,
     /// Radiosity of each element, in lm/m2.
-    radiosity: Vec<Vec3>,
-    /// Elements that are checked.
+    radiosity: Cow<'a, [Vec3]>,
+    /// Visible fraction of each element, in a correction. A check does not know it.
+    visible: Option<Cow<'a, [f32]>>,
+    /// Elements that the rays start from, and the number of rays for each half of each.
     chosen: Vec<u32>,
+    rays: Vec<u32>,
 }
 
-impl<'a> CheckTask<'a> {
+impl<'a> ProbeTask<'a> {
     /// Creates the check of some elements of a solution.
-    pub fn new(transport: &'a Transport<'a>, claim: &Claim, chosen: &[usize]) -> Self {
+    pub fn check(transport: &'a Transport<'a>, claim: &Claim, chosen: &[usize]) -> Self {
         let total = |(direct, indirect): (&Vec3, &Vec3)| *direct + *indirect;
         let irradiance = claim.direct.iter().zip(claim.indirect).map(total);
         let reflected = irradiance.zip(&transport.elements.reflectance).map(|(light, part)| light * part);
-        let chosen = chosen.iter().map(|&element| element as u32).collect();
-        Self { transport, rays: claim.rays, radiosity: reflected.collect(), chosen }
+        let chosen: Vec<u32> = chosen.iter().map(|&element| element as u32).collect();
+        let rays = vec![claim.rays; chosen.len()];
+        Self { transport, radiosity: reflected.collect(), visible: None, chosen, rays }
+    }
+
+    /// Creates a part of a correction: elements from `first` on, with these numbers of rays.
+    pub fn correct(
+        transport: &'a Transport<'a>,
+        radiosity: &'a [Vec3],
+        visible: &'a [f32],
+        first: usize,
+        rays: &[u32],
+    ) -> Self {
+        let chosen = (first..first + rays.len()).map(|element| element as u32).collect();
+        Self { transport, radiosity: radiosity.into(), visible: Some(visible.into()), chosen, rays: rays.to_vec() }
     }
 
     /// Reads the task from its inputs, after their kind.
     ///
     /// # Errors
     /// Returns an error for damaged inputs.
-    pub fn decode(transport: &'a Transport<'a>, content: &mut Decoder) -> Result<Self, DecodeError> {
+    pub fn decode(transport: &'a Transport<'a>, corrects: bool, content: &mut Decoder) -> Result<Self, DecodeError> {
         let elements = transport.elements.len();
-        let (rays, radiosity, chosen) = (content.value()?, content.slice()?, content.slice::<u32>()?);
-        if radiosity.len() != elements || chosen.iter().any(|&element| element as usize >= elements) {
+        let (radiosity, chosen, rays) = (content.slice()?, content.slice::<u32>()?, content.slice()?);
+        let visible = if corrects { Some(content.slice()?) } else { None };
+        let fits = |length: usize| length == elements;
+        if !fits(radiosity.len())
+            || !visible.as_ref().is_none_or(|visible: &Vec<f32>| fits(visible.len()))
+            || rays.len() != chosen.len()
+            || chosen.iter().any(|&element| element as usize >= elements)
+        {
             return Err(DecodeError);
         }
-        Ok(Self { transport, rays, radiosity, chosen })
+        Ok(Self { transport, radiosity: radiosity.into(), visible: visible.map(Cow::Owned), chosen, rays })
     }
 
-    /// Returns the light of all checked elements. A team shares the rays, if there is one.
+    /// Returns the light of all elements. A team shares the rays, if there is one.
     ///
     /// # Errors
     /// Returns an error if the monitor cancels, or the team fails.
-    pub fn light(&self, team: Option<&dyn Team>, monitor: &dyn Monitor) -> Result<Vec<Light>, TeamError> {
+    pub fn light(&self, team: Option<&dyn Team>, monitor: &dyn Monitor) -> Result<Vec<Found>, TeamError> {
         match team {
-            // The solver has already reported all of its progress.
+            // The solver reports its own progress.
             Some(team) => self.shared(team, &Silent(monitor)),
             None => Ok(self.gathered(0..self.units(), monitor)?),
         }
     }
 
     /// Traces the rays of some units in this process.
-    fn gathered(&self, units: Range<u32>, monitor: &dyn Monitor) -> Result<Vec<Light>, Cancelled> {
-        let Self { transport, rays, ref radiosity, ref chosen } = *self;
-        let probe = Probe { transport, radiosity, visible: None, stage: Stage::Check };
-        let gathered = |&element: &u32| -> Result<Light, Cancelled> {
+    fn gathered(&self, units: Range<u32>, monitor: &dyn Monitor) -> Result<Vec<Found>, Cancelled> {
+        let Self { transport, ref radiosity, ref visible, ref chosen, ref rays } = *self;
+        let stage = if visible.is_some() { Stage::Correct } else { Stage::Check };
+        let probe = Probe { transport, radiosity, visible: visible.as_deref(), stage };
+        let gathered = |unit: usize| -> Result<Found, Cancelled> {
             monitor.check()?;
-            let [first, second] = [0, 1].map(|half| probe.gathered(half, element as usize, rays).light);
-            Ok(first.zip(second).map(|(first, second)| [first, second]))
+            Ok([0, 1].map(|half| probe.gathered(half, chosen[unit] as usize, rays[unit])))
         };
         // Some elements take a hundred times as long as others, so threads take them one by one.
-        chosen[units.start as usize..units.end as usize].par_iter().with_max_len(1).map(gathered).collect()
+        (units.start as usize..units.end as usize).into_par_iter().with_max_len(1).map(gathered).collect()
     }
 
     /// Shares all rays with a team.
-    fn shared(&self, team: &dyn Team, monitor: &dyn Monitor) -> Result<Vec<Light>, TeamError> {
-        let mut found = vec![None; self.chosen.len()];
+    fn shared(&self, team: &dyn Team, monitor: &dyn Monitor) -> Result<Vec<Found>, TeamError> {
+        let mut all = vec![Found::default(); self.chosen.len()];
         let mut receive = |units: Range<u32>, bytes: Vec<u8>| {
             let mut content = Decoder::new(&bytes);
-            let (is_valid, light) = (content.slice::<u8>()?, content.slice::<[Vec3; HALVES]>()?);
-            let found = &mut found[units.start as usize..units.end as usize];
-            if is_valid.len() != found.len() || light.len() != found.len() {
+            let (is_valid, light) = (content.slice::<[u8; HALVES]>()?, content.slice::<[Vec3; HALVES]>()?);
+            let traced = content.slice::<[u64; HALVES]>()?;
+            let place = &mut all[units.start as usize..units.end as usize];
+            if [is_valid.len(), light.len(), traced.len()] != [place.len(); 3] {
                 return Err(DecodeError);
             }
-            for ((found, is_valid), light) in found.iter_mut().zip(is_valid).zip(light) {
-                *found = (is_valid != 0).then_some(light);
+            for (unit, found) in place.iter_mut().enumerate() {
+                *found = [0, 1].map(|half| Gathered {
+                    light: (is_valid[unit][half] != 0).then_some(light[unit][half]),
+                    rays: traced[unit][half],
+                });
             }
             content.finish()
         };
         team.compute(self, &mut receive, monitor)?;
-        Ok(found)
+        Ok(all)
     }
 }
 
-impl Work for CheckTask<'_> {
+impl Work for ProbeTask<'_> {
     fn units(&self) -> u32 {
         self.chosen.len() as u32
     }
 
     fn compute(&self, units: Range<u32>, monitor: &dyn Monitor) -> Result<Vec<u8>, Cancelled> {
-        let light = self.gathered(units, monitor)?;
-        let is_valid: Vec<u8> = light.iter().map(|light| u8::from(light.is_some())).collect();
-        let light: Vec<[Vec3; HALVES]> = light.into_iter().map(Option::unwrap_or_default).collect();
-        Ok(Encoder::new().slice(&is_valid).slice(&light).finish())
+        let found = self.gathered(units, monitor)?;
+        let is_valid: Vec<_> = found.iter().map(|found| found.map(|half| u8::from(half.light.is_some()))).collect();
+        let light: Vec<_> = found.iter().map(|found| found.map(|half| half.light.unwrap_or_default())).collect();
+        let traced: Vec<_> = found.iter().map(|found| found.map(|half| half.rays)).collect();
+        Ok(Encoder::new().slice(&is_valid).slice(&light).slice(&traced).finish())
     }
 }
 
-impl Task for CheckTask<'_> {
+impl Task for ProbeTask<'_> {
     fn inputs(&self) -> Vec<u8> {
-        Encoder::new().value(CHECK).value(self.rays).slice(&self.radiosity).slice(&self.chosen).finish()
+        let kind = if self.visible.is_some() { CORRECT } else { CHECK };
+        let encoder = Encoder::new().value(kind).slice(&self.radiosity).slice(&self.chosen).slice(&self.rays);
+        self.visible.iter().fold(encoder, |encoder, visible| encoder.slice(visible)).finish()
     }
 
     fn rays(&self) -> u64 {
-        HALVES as u64 * u64::from(self.rays) * self.chosen.len() as u64
+        HALVES as u64 * self.rays.iter().map(|&rays| u64::from(rays)).sum::<u64>()
     }
 }
 
@@ -174,10 +202,9 @@ mod tests {
                 return Some(find(&RankTeam::new(communicator, strategy, 1.0)));
             }
             let helper = SolverHelper::new(scene, world, elements, 3);
-            let work_of = |inputs: &[u8]| {
-                if is_lost { Err(DecodeError) } else { helper.work_of(inputs)?.ok_or(DecodeError) }
-            };
-            assert_eq!(serve(communicator, strategy, 1.0, &work_of).is_err(), is_lost);
+            let work_of = |inputs: &[u8]| if is_lost { Err(DecodeError) } else { helper.work_of(inputs) };
+            let join = |_: &[u8]| Err(DecodeError.into());
+            assert_eq!(serve(communicator, strategy, 1.0, &work_of, &join).is_err(), is_lost);
             None
         });
         found.swap_remove(0).expect("the master")
@@ -206,11 +233,17 @@ mod tests {
     fn ranks_find_no_light_for_elements_without_a_valid_ray() {
         with_solution(|transport, claim| {
             let all: Vec<usize> = (0..transport.elements.len()).collect();
-            let task = CheckTask::new(transport, claim, &all);
-            let alone = task.light(None, &PATIENT).unwrap();
-            assert_eq!(alone.iter().filter(|light| light.is_none()).count(), INSIDE_BLOCK);
-            let run = (3, Schedule::Parallel, Strategy::Equally);
-            assert_eq!(on_ranks(transport, run, false, |team| task.light(Some(team), &PATIENT).unwrap()), alone);
+            let radiosity = vec![Vec3::ONE; all.len()];
+            let rays: Vec<u32> = (0..all.len()).map(|element| 16 + element as u32 % 64).collect();
+            for task in [
+                ProbeTask::check(transport, claim, &all),
+                ProbeTask::correct(transport, &radiosity, claim.visible, 0, &rays),
+            ] {
+                let alone = task.light(None, &PATIENT).unwrap();
+                assert_eq!(alone.iter().filter(|[first, _]| first.light.is_none()).count(), INSIDE_BLOCK);
+                let run = (3, Schedule::Parallel, Strategy::Equally);
+                assert!(on_ranks(transport, run, false, |team| task.light(Some(team), &PATIENT).unwrap()) == alone);
+            }
         });
     }
 
@@ -244,14 +277,17 @@ mod tests {
     fn damaged_inputs_of_a_check_are_errors() {
         with_solution(|transport, claim| {
             let elements = transport.elements.len();
-            let decode = |radiosity: &[Vec3], chosen: u32| {
-                let inputs = Encoder::new().value(claim.rays).slice(radiosity).slice(&[chosen]).finish();
-                CheckTask::decode(transport, &mut Decoder::new(&inputs)).map(|task| task.units())
+            let decode = |corrects, radiosity: &[Vec3], chosen: u32, rays: &[u32]| {
+                let inputs = Encoder::new().slice(radiosity).slice(&[chosen]).slice(rays).slice(claim.visible).finish();
+                ProbeTask::decode(transport, corrects, &mut Decoder::new(&inputs)).map(|task| task.units())
             };
             let radiosity = vec![Vec3::ONE; elements];
-            assert_eq!(decode(&radiosity, elements as u32 - 1), Ok(1));
-            assert_eq!(decode(&radiosity, elements as u32), Err(DecodeError));
-            assert_eq!(decode(&radiosity[1..], 0), Err(DecodeError));
+            for corrects in [false, true] {
+                assert_eq!(decode(corrects, &radiosity, elements as u32 - 1, &[64]), Ok(1));
+                assert_eq!(decode(corrects, &radiosity, elements as u32, &[64]), Err(DecodeError));
+                assert_eq!(decode(corrects, &radiosity[1..], 0, &[64]), Err(DecodeError));
+                assert_eq!(decode(corrects, &radiosity, 0, &[]), Err(DecodeError));
+            }
         });
     }
 }

@@ -63,8 +63,8 @@ pub use settings::{Content, CountedSettings, Method, Solution, SolverSettings, S
 pub use solve::{LightSoFar, Pass, Snapshot, SolveError, SolveObserver, solve, solve_with};
 pub use solver_checkpoint::{SolverCheckpoint, SolverCheckpointError};
 pub use subscenes::{
-    CountedBounce, Counters, Counts, CpuCounters, PacketSettings, Packets, RankError, RankSolution, RaySource, Stages,
-    SubsceneElements, SubsceneResidual, SubsceneSolution, solve_on_rank,
+    CountedBounce, Counters, Counts, CpuCounters, GatheredSolution, PacketSettings, Packets, RankError, RankSolution,
+    RaySource, Stages, SubsceneElements, SubsceneResidual, SubsceneSolution, solve_on_rank,
 };
 
 pub(crate) use accumulators::{does_not_count, offsets};
@@ -74,7 +74,7 @@ pub(crate) use blocks::blocks;
 pub(crate) use clock::GRACE;
 pub(crate) use cpu::{FormFactorMatrix, gather_rays};
 pub(crate) use passes::{HITS_SHARE, storable_rays};
-pub(crate) use progressive::{MAX_PATCHES, facets_of, max_mask_bytes_in_flight};
+pub(crate) use progressive::{MAX_PATCHES, RefinementHelper, facets_of, max_mask_bytes_in_flight};
 
 #[cfg(feature = "gpu")]
 pub(crate) use {

@@ -4,7 +4,7 @@ use glam::{Vec2, Vec3};
 
 use super::HALVES;
 use super::backend::StepError;
-use super::check::{CheckTask, Light};
+use super::check::{Found, ProbeTask};
 use super::cpu::{End, Source, Transport, Until};
 use super::seeds::Stage;
 use crate::cluster::Team;
@@ -123,11 +123,12 @@ fn differences(
     team: Option<&dyn Team>,
     monitor: &dyn Monitor,
 ) -> Result<Vec<Difference>, StepError> {
-    let light = CheckTask::new(transport, claim, chosen).light(team, monitor)?;
-    let difference = |(&element, light): (&usize, Light)| {
-        Some(Difference { element, halves: light?.map(|light| claim.indirect[element] - light) })
+    let found = ProbeTask::check(transport, claim, chosen).light(team, monitor)?;
+    let difference = |(&element, [first, second]): (&usize, Found)| {
+        let halves = [first.light?, second.light?].map(|light| claim.indirect[element] - light);
+        Some(Difference { element, halves })
     };
-    Ok(chosen.iter().zip(light).filter_map(difference).collect())
+    Ok(chosen.iter().zip(found).filter_map(difference).collect())
 }
 
 /// Statistics of differences.
@@ -183,6 +184,7 @@ pub(super) fn choose(weights: &[f64]) -> Vec<usize> {
 }
 
 /// Result of gather rays of an element.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Gathered {
     /// Indirect irradiance, in lux, or `None` without a valid ray.
     pub light: Option<Vec3>,

@@ -190,13 +190,50 @@ mod mpi {
 
     /// Returns the command line on four ranks.
     fn on_ranks(folder: &TempDir, arguments: &[&str]) -> Command {
+        mpirun(folder, &[&["-n", "4", RADIOSITY][..], arguments].concat())
+    }
+
+    const RADIOSITY: &str = env!("CARGO_BIN_EXE_radiosity");
+
+    fn mpirun(folder: &TempDir, arguments: &[&str]) -> Command {
         let mut mpirun = Command::new("mpirun");
         mpirun
-            .args(["--allow-run-as-root", "--oversubscribe", "--quiet", "-n", "4", env!("CARGO_BIN_EXE_radiosity")])
+            .args(["--allow-run-as-root", "--oversubscribe", "--quiet"])
             .args(arguments)
             .current_dir(folder.path())
             .stdin(Stdio::null());
         mpirun
+    }
+
+    /// Returns the arguments of counted rays in so many cells.
+    fn counted(count: &str) -> [&str; 8] {
+        ["info", "builtin:habitacion", "--partition", "uniform", "--count", count, "--ranks", "--json"]
+    }
+
+    #[test]
+    fn two_four_and_eight_ranks_count_the_rays_of_a_single_process() {
+        let folder = folder();
+        let light = |output: &Output| {
+            let mut found = json(output)["partition"]["ranks"].take();
+            let of_each = found["of_each"].take();
+            let sum =
+                |key: &str| of_each.as_array().unwrap().iter().map(|rank| rank[key].as_u64().unwrap()).sum::<u64>();
+            assert_eq!(
+                (sum("shot"), sum("handed_on")),
+                (found["rays"].as_u64().unwrap(), found["handed_on"].as_u64().unwrap())
+            );
+            let fixed = ["bounces", "rays", "power", "digest"].map(|key| found[key].take());
+            (of_each.as_array().unwrap().len(), sum("handed_on"), fixed)
+        };
+        let (_, _, alone) = light(&run(&folder, &counted("1")));
+        assert_ne!(alone[1], 0);
+        for (count, ranks) in [("2", 2), ("4", 4), ("8", 8)] {
+            let on_threads = light(&run(&folder, &counted(count)));
+            let on_ranks =
+                light(&mpirun(&folder, &[&["-n", count, RADIOSITY][..], &counted(count)].concat()).output().unwrap());
+            assert_eq!((on_ranks.0, &on_ranks.2), (ranks, &alone), "{count} ranks");
+            assert_eq!(on_ranks, on_threads, "{count} ranks");
+        }
     }
 
     #[test]
@@ -255,7 +292,26 @@ mod mpi {
     #[test]
     fn the_master_says_once_what_is_wrong_and_all_ranks_end() {
         let folder = folder();
-        let wrong: [(&[&str], &str); 12] = [
+        let info = ["info", "builtin:cornell_box", "--ranks", "--partition"];
+        let of_info = |more: &[&'static str]| [&info[..], more].concat();
+        let [eight, few, missing] = [
+            of_info(&["uniform"]),
+            of_info(&["balanced", "--count", "2"]),
+            ["info", "missing.glb", "--ranks", "--partition", "uniform", "--count", "4"].to_vec(),
+        ];
+        let bake = |more: &[&'static str]| [&["bake", "builtin:cornell_box", "--method"][..], more].concat();
+        let [more, fewer, counted] = [
+            bake(&["progressive", "--subscenes", "2", "--ranks"]),
+            bake(&["progressive", "--subscenes", "8", "--ranks"]),
+            bake(&["counted"]),
+        ];
+        let wrong: [(&[&str], &str); 18] = [
+            (&more, "4 ranks cannot share 2 subscenes, one each: start 2"),
+            (&fewer, "4 ranks cannot share 8 subscenes"),
+            (&counted, "the method counted"),
+            (&eight, "4 ranks cannot share 8 subscenes, one each: start 8"),
+            (&few, "4 ranks cannot share 2 subscenes"),
+            (&missing, "missing.glb"),
             (&["render", "missing.glb", "-o", "x.png"], "missing.glb"),
             (&["render", "builtin:cornell_box", "-o", "x.png", "--fragments", "0"], "--fragments"),
             (&["render", "builtin:cornell_box", "-o", "x.png", "--size", "9x3"], "3 rows"),
@@ -265,7 +321,7 @@ mod mpi {
             (&["bake", "missing.glb"], "missing.glb"),
             (&["bake", "builtin:cornell_box", "--fragments", "0"], "--fragments"),
             (&["bake", "builtin:cornell_box", "--density", "1"], "4 processes are more"),
-            (&["bake", "builtin:cornell_box", "--method", "progressive"], "the method progressive"),
+            (&["bake", "builtin:cornell_box", "--method", "progressive"], "without --subscenes and --ranks"),
             (&["bake", "builtin:cornell_box", "-o", "file/level"], "file"),
             (&["bake", "builtin:cornell_box", "-o", "x", "--shard", "1/2"], "without mpirun"),
         ];
@@ -283,16 +339,54 @@ mod mpi {
     fn a_rank_with_another_scene_is_named() {
         let folder = folder();
         // The second rank draws or bakes another scene.
-        let radiosity = env!("CARGO_BIN_EXE_radiosity");
-        for command in ["render", "bake"] {
-            let program = |scene| ["-n", "1", radiosity, command, scene, "-o", "x.png"];
+        let info = ["--partition", "uniform", "--count", "2", "--ranks"];
+        for (command, more) in [("render", &["-o", "x.png"][..]), ("bake", &["-o", "x"]), ("info", &info)] {
+            let program = |scene| [&["-n", "1", RADIOSITY, command, scene], more].concat();
             let arguments = [&program("builtin:cornell_box")[..], &[":"], &program("builtin:cornell_empty")].concat();
-            let mut mpirun = Command::new("mpirun");
-            mpirun.args(["--allow-run-as-root", "--oversubscribe", "--quiet"]).args(arguments);
-            let output = mpirun.current_dir(folder.path()).output().unwrap();
+            let output = mpirun(&folder, &arguments).output().unwrap();
             assert_eq!(output.status.code(), Some(1));
             assert!(stderr(&output).contains("rank 1 has another scene"), "{}", stderr(&output));
         }
+    }
+
+    /// Returns the arguments of a bake in so many subscenes, with a rank for each.
+    fn in_subscenes<'a>(scene: &'a str, count: &'a str, output: &'a str, density: &'a str) -> [&'a str; 16] {
+        let fixed = ["--method", "progressive", "--mask-cells", "8", "--subscenes", count, "--ranks"];
+        let [a, b, c, d, e, f, g] = fixed;
+        ["bake", scene, "-o", output, "--density", density, "--backend", "cpu", "--no-preview", a, b, c, d, e, f, g]
+    }
+
+    #[test]
+    fn two_four_and_eight_ranks_refine_to_the_level_of_threads() {
+        let folder = folder();
+        for count in ["2", "4", "8"] {
+            let arguments = |output| in_subscenes("builtin:cornell_box", count, output, "6");
+            let alone = run(&folder, &arguments("threads"));
+            assert!(alone.status.success(), "{}", stderr(&alone));
+            let together =
+                mpirun(&folder, &[&["-n", count, RADIOSITY][..], &arguments("ranks")].concat()).output().unwrap();
+            assert!(together.status.success(), "{}", stderr(&together));
+            assert_same_levels(&folder, "threads", "ranks");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn ranks_of_subscenes_of_which_one_is_lost_all_end_and_go_on_from_the_checkpoint() {
+        let folder = folder();
+        let arguments = |output| in_subscenes("builtin:cornell_box", "4", output, "24");
+        let checkpoint = folder.path().join("ranks/checkpoint.bin");
+        let mut lost =
+            on_ranks(&folder, &arguments("ranks")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("a checkpoint", || checkpoint.exists());
+        kill_a_rank(lost.id());
+        assert!(!lost.wait().unwrap().success());
+        assert!(checkpoint.exists() && !folder.path().join("ranks/level.ron").exists());
+        let resumed = run_on_ranks(&folder, &[&arguments("ranks")[..], &["--resume"]].concat());
+        assert!(resumed.status.success(), "{}", stderr(&resumed));
+        let alone = run(&folder, &arguments("threads"));
+        assert!(alone.status.success(), "{}", stderr(&alone));
+        assert_same_levels(&folder, "threads", "ranks");
     }
 
     #[test]

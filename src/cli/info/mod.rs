@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::accel::{Preset, Statistics, World};
 use crate::bake::{BakeSettings, MemoryEstimate};
 use crate::builtin_scenes;
+use crate::cluster::Communicator;
 use crate::geometry::SurfaceId;
 use crate::lightmap::{Layout, LayoutWarning, OpenSides};
 use crate::progress::Unmonitored;
@@ -15,7 +16,7 @@ use crate::scene::{Scene, dedup_warnings};
 
 use super::arguments::{SceneArguments, print_warnings};
 use super::cells::{CellArguments, PartitionInfo};
-use super::{Failure, say};
+use super::{Failure, ranks, say};
 use lists::Lists;
 
 #[derive(clap::Args)]
@@ -53,7 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.scene.name() == "builtin:" {
         return list_builtin_scenes(arguments.json);
     }
-    let info = inspect(arguments)?;
+    let communicator = if arguments.cells.ranks { ranks::communicator()? } else { None };
+    let communicator: Option<&dyn Communicator> = communicator.as_ref().map(|communicator| communicator as _);
+    let Some(info) = inspect(arguments, communicator)? else { return Ok(()) };
     if arguments.json {
         say(serde_json::to_string(&info)?);
     } else {
@@ -74,9 +77,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
-    let opened = arguments.scene.open_within_memory()?;
+/// Inspects the scene. All ranks must call this, if there are several; only the first one returns what it found.
+fn inspect(arguments: &Arguments, communicator: Option<&dyn Communicator>) -> Result<Option<Info>, Failure> {
+    let opened = arguments.scene.open_within_memory();
+    if let Some(communicator) = communicator {
+        let scene = opened.as_ref().map(|opened| &*opened.scene).map_err(ToString::to_string);
+        arguments.cells.agree(communicator, scene)?;
+    }
+    let opened = opened?;
     let world = World::build(opened.scene.shared().clone(), Preset::best());
+    let partition = PartitionInfo::of(&arguments.cells, &world, communicator)?;
+    if ranks::is_silent() {
+        return Ok(None);
+    }
     let mut warnings = opened.warnings;
     warnings.extend(darkness(&opened.scene).map(|problem| problem.to_string()));
     let layout = match lay_out(&opened.scene, &world, arguments) {
@@ -89,17 +102,17 @@ fn inspect(arguments: &Arguments) -> Result<Info, Failure> {
             None
         }
     };
-    Ok(Info {
+    Ok(Some(Info {
         memory_mib: arguments.scene.memory_mib(),
         triangles: opened.scene.triangle_count(),
         surfaces: opened.scene.surfaces.len(),
         area_m2: area(&opened.scene),
         lights: count_lights(&opened.scene),
         kdtree: world.statistics(),
-        partition: PartitionInfo::of(&arguments.cells, &world)?,
+        partition,
         lists: Lists::new(&opened.scene, layout.as_ref()),
         warnings,
-    })
+    }))
 }
 
 /// Builds the layout that a bake at this density would have.

@@ -23,7 +23,7 @@ use self::gather::{Gathered, Gathering};
 pub use self::helper::SolverHelper;
 pub(super) use self::inside_test::InsideTest;
 pub(crate) use self::iterate::FormFactorMatrix;
-pub(super) use self::tasks::CHECK;
+pub(super) use self::tasks::{CHECK, CORRECT, REFINE};
 pub(crate) use self::transport::MAX_BOUNCES;
 pub(super) use self::transport::{End, Source, Transport, Until};
 use super::backend::{ElementEstimate, Hits, Step, StepError, StepReport, TransportBackend};

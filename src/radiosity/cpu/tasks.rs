@@ -18,7 +18,7 @@ use crate::progress::{Cancelled, Monitor};
 use crate::radiosity::accumulators::{StoredHits, Sums, TintedHit};
 use crate::radiosity::backend::Hits;
 use crate::radiosity::bright::BrightElement;
-use crate::radiosity::check::CheckTask;
+use crate::radiosity::check::ProbeTask;
 use crate::radiosity::shooting::Bounce;
 use crate::radiosity::{Accumulators, HALVES};
 
@@ -27,6 +27,10 @@ const DIRECT: u32 = 0;
 const GATHER: u32 = 1;
 const SHOOT: u32 = 2;
 pub(in crate::radiosity) const CHECK: u32 = 3;
+pub(in crate::radiosity) const CORRECT: u32 = 4;
+
+/// Kind of the joint work of progressive refinement.
+pub(in crate::radiosity) const REFINE: u32 = 5;
 
 /// Returns the number of tiles of all elements.
 pub(super) fn tiles(transport: &Transport) -> u32 {
@@ -52,7 +56,7 @@ pub(super) fn work_of<'a>(
         DIRECT => Box::new(DirectTask::decode(transport, &mut content)?),
         GATHER => Box::new(GatherTask::decode(transport, &mut content)?),
         SHOOT => Box::new(ShootTask::decode(transport, &mut content)?),
-        CHECK => Box::new(CheckTask::decode(transport, &mut content)?),
+        kind @ (CHECK | CORRECT) => Box::new(ProbeTask::decode(transport, kind == CORRECT, &mut content)?),
         _ => return Ok(None),
     }))
 }

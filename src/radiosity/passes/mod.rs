@@ -25,6 +25,7 @@ use super::residual::{checked_of, rays_for};
 use super::solve::{SolveError, SolveObserver};
 use super::solver_checkpoint::{MAX_RAYS_OF_SAMPLE, SolverCheckpoint, SolverProgress, fingerprint};
 use super::{Accumulators, Counters, HALVES, Method, Solution, SolverSettings, SubsceneElements, Sums};
+use crate::cluster::Team;
 use crate::geometry::RayQuery;
 use crate::lightmap::Elements;
 use crate::partition::CellTracer;
@@ -243,6 +244,11 @@ impl<'a> Passes<'a> {
         elements: &'b SubsceneElements,
     ) -> Result<Box<dyn Counters + 'b>, StepError> {
         self.backend.counters(tracer, elements)
+    }
+
+    /// Returns the team with which the backend shares rays, if there is one.
+    pub fn team(&self) -> Option<&dyn Team> {
+        self.backend.team()
     }
 
     /// Returns the cell views that adaptation levels are taken from.

@@ -9,19 +9,19 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use glam::Vec3;
-use rayon::prelude::*;
 
+use crate::cluster::Team;
 use crate::lightmap::Elements;
+use crate::progress::Unmonitored;
 use crate::radiosity::backend::ElementEstimate;
 use crate::radiosity::bands::{Band, Bands, Judged};
+use crate::radiosity::check::{Found, ProbeTask};
 use crate::radiosity::cpu::Transport;
 use crate::radiosity::estimate::{Estimate, estimate};
 use crate::radiosity::plan::local_rays_left;
 use crate::radiosity::ray_allocation::{RayAllocator, RayBudget};
-use crate::radiosity::residual::Probe;
-use crate::radiosity::seeds::Stage;
 use crate::radiosity::solver_checkpoint::Rounds;
-use crate::radiosity::{Content, HALVES, SolveError};
+use crate::radiosity::{Content, HALVES, SolveError, StepError};
 
 /// Number of rays of each half of each element in the first round.
 pub const FIRST_RAYS: u32 = 64;
@@ -56,6 +56,8 @@ pub struct Light<'a> {
 /// Rounds of gather rays.
 pub struct Correction<'a> {
     transport: Transport<'a>,
+    /// Processes that share the rays.
+    team: Option<&'a dyn Team>,
     ray_allocator: OnceCell<RayAllocator>,
     /// Accepted noise.
     goal: f32,
@@ -64,8 +66,8 @@ pub struct Correction<'a> {
 
 impl<'a> Correction<'a> {
     /// Creates a correction, at its start or from the state of a checkpoint.
-    pub fn new(transport: Transport<'a>, goal: f32, rounds: Rounds) -> Self {
-        Self { transport, ray_allocator: OnceCell::new(), goal, rounds }
+    pub fn new(transport: Transport<'a>, team: Option<&'a dyn Team>, goal: f32, rounds: Rounds) -> Self {
+        Self { transport, team, ray_allocator: OnceCell::new(), goal, rounds }
     }
 
     /// Returns the state of all rounds, for a checkpoint.
@@ -106,7 +108,7 @@ impl<'a> Correction<'a> {
     /// regularly. If it returns false, the round is abandoned.
     ///
     /// # Errors
-    /// Returns the error of `go_on`.
+    /// Returns the error of `go_on`, or that of a team.
     pub fn run(
         &mut self,
         light: &Light,
@@ -116,7 +118,7 @@ impl<'a> Correction<'a> {
         let all = light.direct.iter().zip(light.indirect).map(|(direct, indirect)| *direct + *indirect);
         let radiosity: Vec<Vec3> = all.zip(reflectance).map(|(light, part)| light * part).collect();
         while self.rounds.now.len() < self.rounds.rays.len() {
-            self.trace_slice(&radiosity, light);
+            self.trace_slice(&radiosity, light)?;
             if !go_on(self)? {
                 return Ok(None);
             }
@@ -129,8 +131,8 @@ impl<'a> Correction<'a> {
         Ok(Some(last.iter().zip(light.indirect).map(more).collect()))
     }
 
-    fn trace_slice(&mut self, radiosity: &[Vec3], light: &Light) {
-        let Self { transport, rounds: Rounds { rays, now, traced, local, is_local, .. }, .. } = self;
+    fn trace_slice(&mut self, radiosity: &[Vec3], light: &Light) -> Result<(), StepError> {
+        let Self { transport, team, rounds: Rounds { rays, now, traced, local, is_local, .. }, .. } = self;
         let first = now.len();
         let mut sum = 0;
         let in_slice = |rays: &&u32| {
@@ -138,19 +140,16 @@ impl<'a> Correction<'a> {
             sum <= RAYS_A_SLICE
         };
         let count = rays[first..].iter().take_while(in_slice).count().max(1);
-        let probe = Probe { transport, radiosity, visible: Some(light.visible), stage: Stage::Correct };
-        let find = |element: usize| {
-            let found = [0, 1].map(|half| probe.gathered(half, element, rays[element]));
-            // Without a valid ray, the present light stays.
-            let light = found.each_ref().map(|found| found.light.unwrap_or(light.indirect[element]));
-            (light, found.iter().map(|found| found.rays).sum::<u64>())
-        };
-        let found: Vec<([Vec3; HALVES], u64)> =
-            (first..first + count).into_par_iter().with_min_len(4).with_max_len(4).map(find).collect();
-        let more = found.iter().map(|(_, rays)| rays).sum::<u64>();
+        let task = ProbeTask::correct(transport, radiosity, light.visible, first, &rays[first..first + count]);
+        let found = task.light(*team, &Unmonitored)?;
+        let more = found.iter().flatten().map(|found| found.rays).sum::<u64>();
         *traced += more;
         *local += if *is_local { more } else { 0 };
-        now.extend(found.into_iter().map(|(light, _)| light));
+        // Without a valid ray, the present light stays.
+        let light =
+            |(element, found): (usize, Found)| found.map(|found| found.light.unwrap_or(light.indirect[element]));
+        now.extend((first..).zip(found).map(light));
+        Ok(())
     }
 
     /// Estimates the noise of the last round from its halves.

@@ -87,7 +87,7 @@ mod tests {
         assert!((schedule.tolerance / first - f64::from(PART)).abs() < 1e-9);
         while let Some(power) = refinement.strongest_power().filter(|&power| power > schedule.tolerance) {
             assert!(power >= f64::from(PART) * first);
-            refinement.shoot_on(schedule.tolerance, &|| true);
+            refinement.shoot_on(schedule.tolerance, &|| true).unwrap();
         }
         assert!(refinement.strongest_power().unwrap() <= f64::from(PART) * first);
         // The closed form is pi / (1 - 0.5). No patch keeps more than a hundredth of the first shot's power, so no more

@@ -50,13 +50,14 @@ mod unmapped;
 
 use glam::Vec3;
 
-pub(crate) use self::blocked::max_mask_bytes_in_flight;
+pub(crate) use self::blocked::{RefinementHelper, max_mask_bytes_in_flight};
 pub(super) use self::correction::{FIRST_RAYS, MAX_GROWTH};
 pub(crate) use self::occluders::CandidateSearch;
 pub(crate) use self::patches::facets_of;
 pub(crate) use self::patches::{MAX_PATCHES, PatchId};
 pub(crate) use self::refinement::{Options, Place};
 
+use super::StepError;
 use super::solver_checkpoint::Shots;
 
 /// Search of bakes for triangles in a shaft. With more than one, rays query the scene's tree, which is equally fast with
@@ -86,13 +87,19 @@ trait Refine {
     /// Shoots the strongest power above a tolerance, in lumens. `go_on` is called before each shot, and before light is
     /// transferred elsewhere. Returns false if `go_on` returned false. Light in transit then counts as unshot, and
     /// [`Refine::undo`] must be called before anything else.
-    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool;
+    ///
+    /// # Errors
+    /// Returns an error if a rank is lost.
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> Result<bool, StepError>;
 
     /// Restores the state before the last [`Refine::shoot_on`], if that returned false.
     fn undo(&mut self);
 
     /// Adds irradiance to all elements, in lux. The reflected part becomes unshot power.
-    fn add(&mut self, light: &[Vec3]);
+    ///
+    /// # Errors
+    /// Returns an error if a rank is lost.
+    fn add(&mut self, light: &[Vec3]) -> Result<(), StepError>;
 
     /// Returns the irradiance that each element has received, in lux.
     fn received(&self) -> Vec<Vec3>;
@@ -101,5 +108,8 @@ trait Refine {
     fn state(&self) -> Shots;
 
     /// Resumes from a result of [`Refine::state`]. Returns false without changes if the state belongs to other patches.
-    fn resume(&mut self, from: &Shots) -> bool;
+    ///
+    /// # Errors
+    /// Returns an error if a rank is lost.
+    fn resume(&mut self, from: &Shots) -> Result<bool, StepError>;
 }

@@ -10,12 +10,13 @@ use super::patches::{Patch, parts};
 use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
 use super::shooter::{Geometry, MAX_RAYS, Shooter, ShotSource, Straight};
 use super::start::Start;
-use super::{CandidateSearch, PatchId, Refine};
+use super::{CandidateSearch, PatchId, Refine, USUAL_SEARCH};
 use crate::geometry::sobol::hash2;
 use crate::geometry::{Aabb, RayQuery};
 use crate::lightmap::{ElementId, Elements};
 use crate::radiosity::exposed_area::CoincidentSurfaces;
 use crate::radiosity::solver_checkpoint::Shots;
+use crate::radiosity::{SolverSettings, StepError};
 use crate::scene::{Scene, luminance};
 
 /// Scene context of shots.
@@ -48,6 +49,23 @@ pub struct Options {
     /// Memory limit of form-factor rows, in bytes.
     pub max_bytes: usize,
     pub seed: u32,
+}
+
+/// Fraction of the requested error that visibility rays may cause, and the minimum error that visibility rays aim for.
+/// Other errors of form factors are larger than the minimum.
+const VISIBILITY_SHARE: f32 = 0.3;
+const MIN_VISIBILITY_ERROR: f32 = 0.01;
+
+impl Options {
+    /// Returns the options of a bake.
+    pub fn of(settings: &SolverSettings) -> Self {
+        Self {
+            search: if settings.faithful { CandidateSearch::All } else { USUAL_SEARCH },
+            noise: (VISIBILITY_SHARE * settings.error).max(MIN_VISIBILITY_ERROR),
+            max_bytes: usize::try_from(u64::from(settings.memory_mib) << 18).unwrap_or(usize::MAX),
+            seed: settings.seed,
+        }
+    }
 }
 
 /// Solution by progressive refinement (`000` S1).
@@ -258,11 +276,11 @@ impl Refine for Refinement<'_> {
         self.strongest().map(|shot| shot.power)
     }
 
-    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool {
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> Result<bool, StepError> {
         if let Some(shot) = self.strongest().filter(|shot| shot.power > tolerance && go_on()) {
             self.shoot(shot.patch);
         }
-        true
+        Ok(true)
     }
 
     /// Does nothing, because a shot is never partial.
@@ -272,7 +290,7 @@ impl Refine for Refinement<'_> {
         shots_of(&self.states, self.shots, self.rays.clone())
     }
 
-    fn add(&mut self, light: &[Vec3]) {
+    fn add(&mut self, light: &[Vec3]) -> Result<(), StepError> {
         let Self { patches, responses, states, .. } = self;
         for (patch, state) in patches.iter().zip(states) {
             for (index, id) in patch.receivers.iter().enumerate() {
@@ -281,18 +299,19 @@ impl Refine for Refinement<'_> {
                 }
             }
         }
+        Ok(())
     }
 
-    fn resume(&mut self, from: &Shots) -> bool {
+    fn resume(&mut self, from: &Shots) -> Result<bool, StepError> {
         let most = from.received.len() as u64 * MAX_RAYS as u64;
         let are_possible = from.rays.len() == self.states.len() && from.rays.iter().all(|&rays| rays <= most);
         if !fit(&self.states, from) || !are_possible {
-            return false;
+            return Ok(false);
         }
         restore(&mut self.states, from);
         self.shots = from.count;
         self.rays.copy_from_slice(&from.rays);
-        true
+        Ok(true)
     }
 
     fn received(&self) -> Vec<Vec3> {

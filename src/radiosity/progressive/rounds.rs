@@ -2,22 +2,17 @@
 
 use glam::Vec3;
 
-use super::blocked::Blocked;
+use super::blocked::{Blocked, OnRanks, refine_on_ranks};
 use super::correction::{Correction, Light};
 use super::refinement::Refinement;
 use super::schedule::ShootingSchedule;
-use super::{CandidateSearch, Options, Place, Refine, USUAL_SEARCH, faithful};
+use super::{Options, Place, Refine, faithful};
 use crate::radiosity::bounces::{Bounces, End, Found, mean_over, sum, with_shortfall};
 use crate::radiosity::cpu::Transport;
 use crate::radiosity::progress_share::ProgressShare;
 use crate::radiosity::solver_checkpoint::{Rounds, Shots, SolverCheckpoint};
 use crate::radiosity::{Solution, SolveError, SolveObserver, StepError};
 use crate::scene::luminance;
-
-/// Fraction of the requested error that visibility rays may cause, and the minimum error that visibility rays aim for.
-/// Other errors of form factors are larger than the minimum.
-const VISIBILITY_SHARE: f32 = 0.3;
-const MIN_VISIBILITY_ERROR: f32 = 0.01;
 
 /// Fraction of the requested error that noise of the corrections may cause.
 const CORRECTION_SHARE: f32 = 0.5;
@@ -30,19 +25,19 @@ impl Bounces<'_> {
     pub fn refine_in_rounds(self, resume: Option<Shots>, observer: &dyn SolveObserver) -> Result<Solution, SolveError> {
         let Self { scene, world, elements, settings, ref lit, .. } = self;
         let reflected = |index: usize| elements.reflectance[index] * (lit.direct[index] + lit.indirect[index]);
-        let (sources, weights, search) = if settings.faithful {
-            (faithful::emitted(elements), Vec::new(), CandidateSearch::All)
+        let (sources, weights) = if settings.faithful {
+            (faithful::emitted(elements), Vec::new())
         } else {
-            ((0..elements.len()).map(reflected).collect(), self.weights(), USUAL_SEARCH)
+            ((0..elements.len()).map(reflected).collect(), self.weights())
         };
         let place = Place { scene, world, elements, visible: &lit.visible_fraction, weights: &weights };
-        let options = Options {
-            search,
-            noise: (VISIBILITY_SHARE * settings.error).max(MIN_VISIBILITY_ERROR),
-            max_bytes: usize::try_from(u64::from(settings.memory_mib) << 18).unwrap_or(usize::MAX),
-            seed: settings.seed,
-        };
+        let options = Options::of(settings);
         let found = match &settings.subscenes {
+            Some(subscenes) if subscenes.ranks => {
+                let team = self.passes.team();
+                let refine = |refinement: &mut OnRanks| self.refine(refinement, resume, observer);
+                refine_on_ranks(place, &sources, &options, subscenes, team, refine)?
+            }
             Some(subscenes) => {
                 self.refine(&mut Blocked::new(place, &sources, &options, subscenes)?, resume, observer)?
             }
@@ -78,13 +73,13 @@ impl Bounces<'_> {
         let new_schedule = if settings.faithful { ShootingSchedule::to_part_of_first } else { ShootingSchedule::new };
         let mut schedule = new_schedule(refinement, first, settings.error);
         if let Some(shots) = &resume
-            && !(refinement.resume(shots) && shots.rounds.fits(elements.len()) && schedule.can_leave(refinement))
+            && !(refinement.resume(shots)? && shots.rounds.fits(elements.len()) && schedule.can_leave(refinement))
         {
             return Err(SolveError::OtherInputs);
         }
         let transport = Transport::new(scene, world, elements, settings.seed);
         let rounds = resume.map_or_else(Rounds::default, |shots| shots.rounds);
-        let mut correction = Correction::new(transport, CORRECTION_SHARE * settings.error, rounds);
+        let mut correction = Correction::new(transport, self.passes.team(), CORRECTION_SHARE * settings.error, rounds);
         let mut part = ProgressShare::first(observer, SHOOTING_PROGRESS);
         let end = loop {
             if let Some(early) = self.shoot(refinement, &mut schedule, &correction, &part)? {
@@ -142,7 +137,7 @@ impl Bounces<'_> {
         let go_on = || !observer.wants_to_stop() && !self.is_time_over(observer);
         let is_first = correction.rounds().count == 0;
         while let Some(power) = refinement.strongest_power().filter(|&power| power > schedule.tolerance) {
-            let is_through = refinement.shoot_on(schedule.tolerance, &go_on);
+            let is_through = refinement.shoot_on(schedule.tolerance, &go_on)?;
             observer.check()?;
             if self.is_time_over(observer) {
                 return Ok(Some(End::TimeOver));
@@ -178,7 +173,7 @@ impl Bounces<'_> {
             Ok(!self.is_time_over(observer))
         })?;
         if let Some(more) = &more {
-            refinement.add(more);
+            refinement.add(more)?;
         }
         Ok(more.is_some())
     }

@@ -23,7 +23,7 @@ mod stages;
 mod tests;
 
 pub use counters::{Bounce as CountedBounce, Counters, Counts, CpuCounters};
-pub use distributed::{PacketSettings, Packets, RankError, RankSolution, solve_on_rank};
+pub use distributed::{GatheredSolution, PacketSettings, Packets, RankError, RankSolution, solve_on_rank};
 pub use elements::SubsceneElements;
 pub use residual::SubsceneResidual;
 pub use solve::SubsceneSolution;

@@ -15,21 +15,20 @@ use crate::partition::{BorderId, CellId};
 
 impl Message {
     /// Encodes the message for the rank that it goes to.
-    pub fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self, encoder: Encoder) -> Encoder {
         let Flash { number, patch, shape, parts, groups, weight } = &*self.flash;
         let [min, max] = [shape.bounds.min, shape.bounds.max];
-        let encoder = Encoder::new().value(*number).value(*patch as u64).value(*weight).slice(groups);
+        let encoder = encoder.value(*number).value(*patch as u64).value(*weight).slice(groups);
         let encoder = encoder.value(shape.glow).value(shape.patch.visible_area).value([min, max, shape.source.place()]);
         let viewpoints: Vec<[Vec3; 2]> = shape.targets.iter().map(|target| [target.position, target.normal]).collect();
         let encoder = facets(encoder.slice(&viewpoints).slice(shape.patch.groups.counts()), &shape.patch.facets);
         let encoder = encoder.value(parts.len() as u64);
         let encoder = parts.iter().fold(encoder, |encoder, part| facets(encoder, &part.facets));
-        encoder.value(self.mask.border.0).slice(self.mask.mask.words()).finish()
+        encoder.value(self.mask.border.0).slice(self.mask.mask.words())
     }
 
     /// Decodes a message that has come to a subscene.
-    pub fn decode(to: CellId, bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut content = Decoder::new(bytes);
+    pub fn decode(to: CellId, mut content: Decoder) -> Result<Self, DecodeError> {
         let (number, patch, weight) = (content.value()?, content.value::<u64>()? as usize, content.value()?);
         let groups = content.slice()?;
         let (glow, visible_area) = (content.value()?, content.value()?);

@@ -7,14 +7,19 @@
 //! data is thus only used by its own [`Worker`]. All workers take turns in one process, and messages wait in queues.
 //! Geometry and receiver points of idle subscenes are dropped if memory is short ([`Sites`]).
 //!
-//! With [`SubsceneSettings::ranks`], workers run at the same time, each on a rank of its own ([`rank`]).
+//! With [`SubsceneSettings::ranks`], workers run at the same time, each on a rank of its own ([`OnRanks`]).
 //!
 //! Patches are divided between texels at planes of the partition. A texel belongs to the subscene of its center. For
 //! parts beyond a plane, masks are read at their nearest point.
 
+mod division;
 mod encoding;
 mod local;
 mod message;
+mod on_ranks;
+#[cfg(test)]
+mod on_ranks_tests;
+mod orders;
 mod rank;
 mod ray_count;
 mod site;
@@ -26,29 +31,24 @@ mod worker;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use super::patches::{Part, Patch, parts, patches_apart};
-use super::receivers::{ElementReceivers, Receiver, ReceiverId, Response};
-use super::refinement::{Brightness, State, fit, mean, restore, shots_of};
-use super::start::Start;
+use super::patches::parts;
+use super::refinement::{State, fit, mean, restore, shots_of};
 use super::{Options, Place, Refine};
-use crate::cluster::{Communicator, LocalCommunicator, Schedule, run_local};
-use crate::geometry::Aabb;
-use crate::geometry::sobol::hash2;
 use crate::lightmap::ElementId;
-use crate::partition::masks::{Interface, Mask, Sectors};
-use crate::partition::{CellId, Partition, PartitionError};
-use crate::radiosity::SubsceneSettings;
+use crate::partition::masks::Mask;
+use crate::partition::{CellId, PartitionError};
 use crate::radiosity::solver_checkpoint::Shots;
+use crate::radiosity::{StepError, SubsceneSettings};
 use glam::Vec3;
 
-use local::Origins;
-use message::{Flash, Message, Shape};
-use rank::{Round, RoundCount};
+pub use on_ranks::{OnRanks, RefinementHelper, refine_on_ranks};
+
+use division::{Division, Share};
+use message::{Flash, Message};
 use ray_count::RayCount;
-use site::{SiteAccess, Sites, Source};
-use worker::{Common, Contents, Worker};
+use site::{SiteAccess, Sites};
+use worker::Worker;
 
 /// Fraction of the strongest patch's power at the start of a round above which patches shoot.
 const SHARE_OF_STRONGEST: f64 = 0.5;
@@ -85,8 +85,6 @@ pub struct Blocked<'a> {
     on_their_way: usize,
     max_in_flight: usize,
     shots: u64,
-    /// Order in which ranks run, or `None` if workers take turns.
-    schedule: Option<Schedule>,
     /// State of light before the last round.
     before: Shots,
 }
@@ -95,88 +93,25 @@ impl<'a> Blocked<'a> {
     /// Divides a scene, and prepares to shoot the initial radiosities of elements, in lm/m2.
     ///
     /// # Errors
-    /// Returns an error if the scene cannot be divided into the requested subscenes. Also returns an error if subscenes
-    /// on ranks do not fit into memory together.
+    /// Returns an error if the scene cannot be divided into the requested subscenes.
     pub fn new(
         place: Place<'a>,
         sources: &[Vec3],
         options: &Options,
         settings: &SubsceneSettings,
     ) -> Result<Self, PartitionError> {
-        settings.check()?;
-        let Place { scene, elements, visible, .. } = place;
-        let (polygons, origins) = Origins::of(scene);
-        let partition = Partition::new(&polygons, &settings.partition)?;
-        let sectors = Sectors::new(&partition);
-        let of_elements = ElementReceivers::new(place, options.seed);
-        let mut places = of_elements.of_all(|receiver| receiver.place());
-        let apart = patches_apart(scene, elements, visible, |id: ElementId| sectors.at(places[id.index()]));
-        let Start { patches, responses, states, brightness, unmapped } =
-            Start::new(place, &of_elements, apart, sources);
-        places.extend(unmapped.iter().map(Receiver::place));
-        let all_patches = patches.len();
-        let mut shares: Vec<Share> = partition.ids().map(|_| Share::default()).collect();
-        let Aabb { min, max } = partition.bounds();
-        for (patch, state) in patches.into_iter().zip(states) {
-            let place = places[patch.receivers[0].index()];
-            if let Some(cell) = partition.cell_at(place.clamp(min, max)) {
-                shares[cell.index()].add(patch, state, &responses);
-            }
-        }
-        drop((places, responses));
-        let interface = |cell: CellId| Interface::new(&partition, cell, settings.mask_resolution);
-        let interfaces = partition.ids().map(interface).collect::<Result<Vec<_>, _>>()?;
-        let numbers = shares.iter_mut().map(|share| core::mem::take(&mut share.numbers)).collect();
-        let max_in_flight = max_shots_in_flight(partition.borders().len(), settings.mask_resolution);
-        let made_from = Source { place, of_elements, unmapped, partition, polygons, origins, numbers };
-        let mut sites = Sites::new(made_from, options.max_bytes / SITES_SHARE);
-        let (mut first, mut contents) = (0, Vec::with_capacity(shares.len()));
-        for (share, interface) in shares.into_iter().zip(&interfaces) {
-            contents.push(share.contents(first, &sites.at(interface.cell()).receivers, brightness, options.seed));
-            first += contents[contents.len() - 1].patches.len();
-        }
-        if settings.ranks && sites.all().is_none() {
-            return Err(PartitionError::RanksBeyondMemory { bytes: options.max_bytes / SITES_SHARE });
-        }
-        let common = Common {
-            patches: all_patches,
-            light_per_ray: brightness.light_per_ray(options.noise),
-            search: options.search,
-            max_bytes: (options.max_bytes - sites.bytes()) / (2 * interfaces.len()),
-            seed: options.seed,
-        };
+        let Division { source, shares, parameters } = Division::new(place, sources, options, settings)?;
+        let max_in_flight = max_shots_in_flight(source.partition.borders().len(), settings.mask_resolution);
+        let mut sites = Sites::new(source, options.max_bytes / SITES_SHARE);
+        let contents =
+            |(cell, share): (usize, Share)| share.contents(&sites.at(CellId::from_index(cell)).receivers, &parameters);
+        let contents: Vec<_> = shares.into_iter().enumerate().map(contents).collect();
+        let common = parameters.common((options.max_bytes - sites.bytes()) / (2 * contents.len()));
         let worker = |(interface, contents)| Worker::new(common, interface, contents);
-        let workers: Vec<_> = interfaces.into_iter().zip(contents).map(worker).collect();
+        let workers: Vec<_> = contents.into_iter().map(worker).collect();
         let inboxes = workers.iter().map(|_| VecDeque::new()).collect();
-        let schedule = settings.ranks.then_some(Schedule::Parallel);
         let before = Shots::default();
-        Ok(Self { place, workers, sites, inboxes, on_their_way: 0, max_in_flight, shots: 0, schedule, before })
-    }
-
-    /// Shoots power above a threshold on ranks, one for each subscene. Returns the counts of all ranks.
-    fn shoot_on_ranks(&mut self, threshold: f64, schedule: Schedule) -> Vec<RoundCount> {
-        let Place { scene, elements, .. } = self.place;
-        let Self { workers, sites, shots, .. } = self;
-        let numbers: Vec<Vec<ReceiverId>> =
-            workers.iter().map(|worker| sites.numbers(worker.cell()).to_vec()).collect();
-        let workers: Vec<Mutex<&mut Worker>> = workers.iter_mut().map(Mutex::new).collect();
-        let sites = sites.all().expect("all sites were kept at the start");
-        let first = *shots;
-        let counts = run_local(workers.len() as u32, schedule, |communicator: &LocalCommunicator| {
-            let rank = communicator.rank().index();
-            let mut worker = workers[rank].lock().unwrap_or_else(PoisonError::into_inner);
-            let parts_of = |patch: &Patch| -> Vec<Part> {
-                parts(scene, elements, patch, |id| ElementId(numbers[rank][id.index()].0))
-            };
-            let round = Round::new(communicator, &mut worker, sites[rank]);
-            round.shoot(threshold, first + (rank * MAX_SHOTS) as u64, parts_of)
-        });
-        let counts: Result<Vec<RoundCount>, _> = counts.into_iter().collect();
-        let counts = counts.expect("ranks of one process answer each other");
-        let shot: u64 = counts.iter().map(|count| count.shot).sum();
-        debug_assert!(counts.iter().all(|count| count.total() == shot), "each shot comes to every rank once");
-        *shots += shot;
-        counts
+        Ok(Self { place, workers, sites, inboxes, on_their_way: 0, max_in_flight, shots: 0, before })
     }
 
     /// Shoots power above a threshold in one subscene, up to a number of shots.
@@ -264,17 +199,10 @@ impl Refine for Blocked<'_> {
     }
 
     /// Visits each subscene once. Afterwards all shots have arrived everywhere.
-    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> bool {
-        let Some(strongest) = self.strongest_power() else { return true };
-        let threshold = tolerance.max(strongest * SHARE_OF_STRONGEST);
+    fn shoot_on(&mut self, tolerance: f64, go_on: &dyn Fn() -> bool) -> Result<bool, StepError> {
+        let Some(strongest) = self.strongest_power() else { return Ok(true) };
+        let threshold = threshold(strongest, tolerance);
         self.before = self.light(Vec::new());
-        if let Some(schedule) = self.schedule {
-            let is_on = go_on();
-            if is_on {
-                self.shoot_on_ranks(threshold, schedule);
-            }
-            return is_on;
-        }
         let is_through = Cell::new(true);
         let go_on = &|| {
             is_through.set(is_through.get() && go_on());
@@ -284,7 +212,7 @@ impl Refine for Blocked<'_> {
             self.shoot_in(cell, threshold, go_on);
         }
         self.deliver(go_on);
-        is_through.get()
+        Ok(is_through.get())
     }
 
     fn undo(&mut self) {
@@ -295,11 +223,12 @@ impl Refine for Blocked<'_> {
         self.shots = self.before.count.into();
     }
 
-    fn add(&mut self, light: &[Vec3]) {
+    fn add(&mut self, light: &[Vec3]) -> Result<(), StepError> {
         for worker in &mut self.workers {
             let numbers = self.sites.numbers(worker.cell());
             worker.add(|id| light.get(numbers[id.index()].index()).copied());
         }
+        Ok(())
     }
 
     fn received(&self) -> Vec<Vec3> {
@@ -321,55 +250,21 @@ impl Refine for Blocked<'_> {
         self.light(self.workers.iter().flat_map(Worker::rays_in_words).collect())
     }
 
-    fn resume(&mut self, from: &Shots) -> bool {
-        let each = 2 * RayCount::words(self.patches());
-        let is_possible = from.rays.chunks_exact(each / 2).all(|words| words[0] <= RayCount::MAX_TRACED);
-        if !fit(self.states(), from) || from.rays.len() != each * self.workers.len() || !is_possible {
-            return false;
+    fn resume(&mut self, from: &Shots) -> Result<bool, StepError> {
+        let patches = self.patches();
+        if !fit(self.states(), from) || !RayCount::fit(&from.rays, patches, self.workers.len()) {
+            return Ok(false);
         }
-        for (worker, rays) in self.workers.iter_mut().zip(from.rays.chunks_exact(each)) {
+        for (worker, rays) in self.workers.iter_mut().zip(from.rays.chunks_exact(2 * RayCount::words(patches))) {
             worker.restore_rays(rays);
         }
         restore(self.workers.iter_mut().flat_map(Worker::states_mut), from);
         self.shots = from.count.into();
-        true
+        Ok(true)
     }
 }
 
-/// Data of one subscene during the division.
-#[derive(Default)]
-struct Share {
-    patches: Vec<Patch>,
-    states: Vec<State>,
-    responses: Vec<Response>,
-    /// Global index of each receiver.
-    numbers: Vec<ReceiverId>,
-}
-
-impl Share {
-    fn add(&mut self, mut patch: Patch, state: State, responses: &[Response]) {
-        for id in &mut patch.receivers {
-            self.responses.push(responses[id.index()]);
-            self.numbers.push(*id);
-            *id = ReceiverId::from_index(self.numbers.len() - 1);
-        }
-        self.patches.push(patch);
-        self.states.push(state);
-    }
-
-    /// Computes the contents of the subscene, with bounding boxes of its receivers. `first` is the global index of its
-    /// first patch.
-    fn contents(self, first: usize, receivers: &[Receiver], brightness: Brightness, seed: u32) -> Contents {
-        let Self { patches, states, responses, .. } = self;
-        let eyes = |patch: &Patch| Aabb::around(patch.receivers.iter().flat_map(|id| receivers[id.index()].points));
-        let eyes: Vec<Aabb> = patches.iter().map(eyes).collect();
-        let bounds: Vec<Aabb> = patches.iter().zip(&eyes).map(|(patch, eyes)| patch.bounds().union(*eyes)).collect();
-        let shape = |(index, patch): (usize, &Patch)| {
-            let place = receivers[patch.receivers[0].index()].place();
-            let glow = brightness.glow(patch, &states[index]);
-            Arc::new(Shape::new(patch, bounds[index], glow, place, hash2(seed, (first + index) as u32)))
-        };
-        let shapes = patches.iter().enumerate().map(shape).collect();
-        Contents { patches, responses, bounds, eyes, states, shapes, first }
-    }
+/// Returns the power above which patches shoot in a round, in lumens.
+fn threshold(strongest: f64, tolerance: f64) -> f64 {
+    tolerance.max(strongest * SHARE_OF_STRONGEST)
 }

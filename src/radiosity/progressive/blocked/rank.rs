@@ -18,13 +18,16 @@ use super::site::{OwnSite, Site};
 use super::worker::{CompleteShot, Worker};
 use crate::cluster::{self, Communicator, DecodeError, Decoder, Encoder, NoSenderError, Rank, Tag, TerminationTest};
 
-/// Copies of patches with masks.
-const SHOT: Tag = Tag(1);
+/// Messages of a round. Their content begins with one of two kinds.
+const ROUND: Tag = Tag(19);
 
-/// Reports of idle ranks.
-const IDLE: Tag = Tag(2);
+/// Copy of a patch with a mask.
+const SHOT: u32 = 0;
 
-/// Error of a rank that cannot go on. Ranks of one process never have it.
+/// Report of an idle rank.
+const IDLE: u32 = 1;
+
+/// Error of a rank that cannot go on. Ranks that have agreed never have it.
 #[derive(Debug, thiserror::Error)]
 pub enum RoundError {
     #[error(transparent)]
@@ -40,6 +43,8 @@ pub struct RoundCount {
     pub shot: u64,
     /// Number of patches of others that came here, each once.
     pub received: u64,
+    /// Number of messages with copies of patches that were sent, one for each border.
+    pub sent: u64,
 }
 
 impl RoundCount {
@@ -92,12 +97,12 @@ impl<'a> Round<'a> {
         loop {
             self.receive()?;
             if let Some(report) = self.termination.report() {
-                self.communicator.send_to_others(IDLE, &Encoder::new().value(report).finish());
+                self.communicator.send_to_others(ROUND, &Encoder::new().value(IDLE).value(report).finish());
             }
             if self.termination.is_over() {
                 break;
             }
-            let message = self.communicator.recv(None, None)?;
+            let message = self.communicator.recv(None, Some(ROUND))?;
             self.process(&message)?;
         }
         self.arrived.sort_by_key(|shot| shot.flash.number);
@@ -113,19 +118,20 @@ impl<'a> Round<'a> {
 
     /// Processes all messages that have arrived.
     fn receive(&mut self) -> Result<(), RoundError> {
-        while let Some(message) = self.communicator.try_recv(None, None) {
+        while let Some(message) = self.communicator.try_recv(None, Some(ROUND)) {
             self.process(&message)?;
         }
         Ok(())
     }
 
     fn process(&mut self, message: &cluster::Message) -> Result<(), RoundError> {
-        if message.tag == IDLE {
-            self.termination.hear(message.from, Decoder::new(&message.bytes).value()?);
+        let mut content = Decoder::new(&message.bytes);
+        if content.value::<u32>()? == IDLE {
+            self.termination.hear(message.from, content.value()?);
             return Ok(());
         }
         self.termination.count_received();
-        let shot = self.worker.collect(Message::decode(self.worker.cell(), &message.bytes)?);
+        let shot = self.worker.collect(Message::decode(self.worker.cell(), content)?);
         if let Some(shot) = shot {
             let mut post = Vec::new();
             self.worker.pass_on(&shot, &mut self.site, &mut post);
@@ -139,7 +145,9 @@ impl<'a> Round<'a> {
     fn send(&mut self, post: &[Message]) {
         for message in post {
             self.termination.count_sent();
-            self.communicator.send(Rank(message.to.0), SHOT, message.encode());
+            self.count.sent += 1;
+            let content = message.encode(Encoder::new().value(SHOT));
+            self.communicator.send(Rank(message.to.0), ROUND, content.finish());
         }
     }
 }

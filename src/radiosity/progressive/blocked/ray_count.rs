@@ -11,7 +11,7 @@ pub struct RayCount {
 
 impl RayCount {
     /// Number of rays beyond which no subscene is believed to have traced any.
-    pub const MAX_TRACED: u64 = 1 << 44;
+    const MAX_TRACED: u64 = 1 << 44;
 
     /// Creates an empty count for a number of patches.
     pub fn new(patches: usize) -> Self {
@@ -35,6 +35,12 @@ impl RayCount {
     /// Returns the number of serialized words for a number of patches.
     pub const fn words(patches: usize) -> usize {
         1 + patches.div_ceil(64)
+    }
+
+    /// Returns true if serialized counts may be those of this number of subscenes, each of which has two.
+    pub fn fit(words: &[u64], patches: usize, subscenes: usize) -> bool {
+        let each = Self::words(patches);
+        words.len() == 2 * each * subscenes && words.chunks_exact(each).all(|words| words[0] <= Self::MAX_TRACED)
     }
 
     /// Serializes the count.

@@ -16,7 +16,7 @@ pub struct Site {
 
 impl Site {
     /// Returns the approximate memory size, in bytes.
-    fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         size_of_val(&*self.receivers) + self.local.bytes()
     }
 }
@@ -63,13 +63,6 @@ impl<'a> Sites<'a> {
             #[cfg(test)]
             builds: 0,
         }
-    }
-
-    /// Returns all sites, or `None` if they do not fit into the memory limit together.
-    pub fn all(&mut self) -> Option<Vec<&Site>> {
-        self.source.partition.ids().for_each(|cell| _ = self.at(cell));
-        let is_room = self.guest.is_none();
-        is_room.then(|| self.made.iter().flatten().collect())
     }
 
     /// Returns the bytes of kept sites.
@@ -126,7 +119,8 @@ pub struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn make(&self, cell: CellId) -> Site {
+    /// Creates the site of a subscene.
+    pub fn make(&self, cell: CellId) -> Site {
         let receiver = |id: &ReceiverId| match id.index().checked_sub(self.place.elements.len()) {
             Some(unmapped) => self.unmapped[unmapped],
             None => self.of_elements.of(ElementId(id.0)),

@@ -7,7 +7,7 @@ use super::super::refinement::Refinement;
 use super::super::{Options, Place, Refine, USUAL_SEARCH};
 use super::{Blocked, Message};
 use crate::accel::{Preset, World};
-use crate::cluster::Schedule;
+use crate::cluster::{Decoder, Encoder};
 use crate::lightmap::Elements;
 use crate::partition::{PartitionError, PartitionKind, PartitionSettings};
 use crate::progress::Unmonitored;
@@ -16,23 +16,23 @@ use crate::radiosity::{Method, SolveError, SolverSettings, SubsceneSettings, sol
 use crate::scene::{Scene, Sides};
 
 /// Creates a room with a box and one luminous wall.
-fn room_with_block() -> TestScene {
+pub fn room_with_block() -> TestScene {
     let mut test = TestScene::default();
     test.room(Vec3::new(2.0, 2.0, 2.0), 6, |face| if face == 2 { emissive(0.6, 5.0) } else { gray(0.6) });
     test.block(Vec3::new(0.5, 0.0, 0.5), Vec3::new(1.0, 0.9, 1.5), 2, &gray(0.4));
     test
 }
 
-struct Fixture {
-    scene: Arc<Scene>,
-    world: World,
-    elements: Elements,
-    visible: Vec<f32>,
-    sources: Vec<Vec3>,
+pub struct Fixture {
+    pub scene: Arc<Scene>,
+    pub world: World,
+    pub elements: Elements,
+    pub visible: Vec<f32>,
+    pub sources: Vec<Vec3>,
 }
 
 impl Fixture {
-    fn new(test: &TestScene) -> Self {
+    pub fn new(test: &TestScene) -> Self {
         let scene = Arc::new(test.scene.clone());
         let elements = test.elements();
         let world = World::build(scene.clone(), Preset::fast());
@@ -46,11 +46,11 @@ impl Fixture {
         Self { scene, world, elements, visible, sources }
     }
 
-    fn place(&self) -> Place<'_> {
+    pub fn place(&self) -> Place<'_> {
         Place { scene: &self.scene, world: &self.world, elements: &self.elements, visible: &self.visible, weights: &[] }
     }
 
-    fn options(max_bytes: usize) -> Options {
+    pub fn options(max_bytes: usize) -> Options {
         Options { search: USUAL_SEARCH, noise: 0.002, max_bytes, seed: 7 }
     }
 
@@ -63,14 +63,14 @@ impl Fixture {
         refinement.received()
     }
 
-    fn blocked(&self, settings: &SubsceneSettings, max_bytes: usize, tolerance: f64) -> Vec<Vec3> {
+    pub fn blocked(&self, settings: &SubsceneSettings, max_bytes: usize, tolerance: f64) -> Vec<Vec3> {
         let mut blocked = Blocked::new(self.place(), &self.sources, &Self::options(max_bytes), settings).unwrap();
         shoot_all(&mut blocked, tolerance);
         blocked.received()
     }
 
     /// Returns the root mean square difference of two solutions, relative to the mean of the first.
-    fn difference(&self, first: &[Vec3], second: &[Vec3]) -> f32 {
+    pub fn difference(&self, first: &[Vec3], second: &[Vec3]) -> f32 {
         let (mut square, mut sum, mut area) = (0.0, 0.0, 0.0);
         for element in 0..self.elements.len() {
             let weight = self.elements.area[element] * self.visible[element];
@@ -82,13 +82,13 @@ impl Fixture {
     }
 }
 
-fn shoot_all(refinement: &mut dyn Refine, tolerance: f64) {
+pub fn shoot_all(refinement: &mut dyn Refine, tolerance: f64) {
     while refinement.strongest_power().is_some_and(|power| power > tolerance) {
-        refinement.shoot_on(tolerance, &|| true);
+        refinement.shoot_on(tolerance, &|| true).unwrap();
     }
 }
 
-fn cut(kind: PartitionKind, count: u32, mask_resolution: u32) -> SubsceneSettings {
+pub fn cut(kind: PartitionKind, count: u32, mask_resolution: u32) -> SubsceneSettings {
     let partition = PartitionSettings { kind, count, ..PartitionSettings::default() };
     SubsceneSettings { partition, mask_resolution, ranks: false }
 }
@@ -113,58 +113,6 @@ fn subscene_by_subscene_the_light_is_that_of_the_whole_however_it_is_cut() {
     }
 }
 
-/// Number of random schedules. `SCHEDULES=10000` runs those of `docs/validation/ranks.md`.
-fn schedules() -> u32 {
-    std::env::var("SCHEDULES").map_or(8, |count| count.parse().expect("a number"))
-}
-
-#[test]
-fn on_ranks_the_light_is_that_of_workers_in_turn_and_the_same_however_messages_are_delayed() {
-    let fixture = Fixture::new(&room_with_block());
-    for (kind, count) in [(PartitionKind::Uniform, 6), (PartitionKind::Balanced, 4)] {
-        let settings = SubsceneSettings { ranks: true, ..cut(kind, count, 8) };
-        let shoot_on_ranks = |schedule, tolerance| {
-            let options = Fixture::options(1 << 30);
-            let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &options, &settings).unwrap();
-            blocked.schedule = Some(schedule);
-            shoot_all(&mut blocked, tolerance);
-            blocked.received()
-        };
-        let in_turn = fixture.blocked(&cut(kind, count, 8), 1 << 30, 1e-3);
-        let difference = fixture.difference(&in_turn, &shoot_on_ranks(Schedule::Parallel, 1e-3));
-        assert!(difference < 3e-3, "{kind:?}: {difference}");
-        let expected = shoot_on_ranks(Schedule::InTurn, 1.0);
-        for seed in 0..schedules() {
-            assert!(shoot_on_ranks(Schedule::Random(seed), 1.0) == expected, "{kind:?}, schedule {seed}");
-        }
-    }
-}
-
-#[test]
-fn each_shot_comes_to_every_rank_once() {
-    let fixture = Fixture::new(&room_with_block());
-    for (kind, count) in [(PartitionKind::Uniform, 3), (PartitionKind::Uniform, 12), (PartitionKind::Hybrid, 15)] {
-        let options = Fixture::options(1 << 30);
-        let mut blocked = Blocked::new(fixture.place(), &fixture.sources, &options, &cut(kind, count, 4)).unwrap();
-        for seed in 0..3 {
-            let shots = blocked.shots;
-            let counts = blocked.shoot_on_ranks(0.01, Schedule::Random(seed));
-            assert!(blocked.shots > shots + 3);
-            assert!(counts.iter().all(|count| count.total() == blocked.shots - shots), "{kind:?}: {counts:?}");
-        }
-    }
-}
-
-#[test]
-fn ranks_that_do_not_fit_into_one_process_are_refused() {
-    let fixture = Fixture::new(&room_with_block());
-    let settings = SubsceneSettings { ranks: true, ..cut(PartitionKind::Uniform, 4, 8) };
-    let error = Blocked::new(fixture.place(), &fixture.sources, &Fixture::options(1 << 12), &settings).err();
-    assert_eq!(error, Some(PartitionError::RanksBeyondMemory { bytes: 1 << 11 }));
-    let many = SubsceneSettings { ranks: true, ..cut(PartitionKind::Uniform, 65, 8) };
-    assert_eq!(many.check(), Err(PartitionError::TooManyRanks { count: 65, max: 64 }));
-}
-
 #[test]
 fn messages_are_read_as_they_were_written() {
     let fixture = Fixture::new(&room_with_block());
@@ -175,11 +123,11 @@ fn messages_are_read_as_they_were_written() {
     let messages = &blocked.inboxes[1];
     assert!(messages.len() > 10);
     for message in messages {
-        let bytes = message.encode();
-        let read = Message::decode(message.to, &bytes).unwrap();
-        assert_eq!(read.encode(), bytes);
+        let bytes = message.encode(Encoder::new()).finish();
+        let read = Message::decode(message.to, Decoder::new(&bytes)).unwrap();
+        assert_eq!(read.encode(Encoder::new()).finish(), bytes);
         assert_eq!((read.mask, read.flash.power()), (message.mask.clone(), message.flash.power()));
-        assert!(Message::decode(message.to, &bytes[..bytes.len() - 1]).is_err());
+        assert!(Message::decode(message.to, Decoder::new(&bytes[..bytes.len() - 1])).is_err());
     }
 }
 
@@ -222,7 +170,7 @@ fn light_of_a_round_that_is_given_up_is_missing_beyond_borders_and_counts_as_uns
     let emitted = blocked.unshot_power();
     let asked = Cell::new(0);
     // One shot is made, and its light arrives at no other subscene.
-    let is_through = blocked.shoot_on(0.0, &|| asked.replace(asked.get() + 1) == 0);
+    let is_through = blocked.shoot_on(0.0, &|| asked.replace(asked.get() + 1) == 0).unwrap();
     assert!(!is_through, "nothing to go on from");
     assert_eq!(blocked.shots(), 1);
     // The unshot power is all emitted power plus the reflection in the shot's subscene.

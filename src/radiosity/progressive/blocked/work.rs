@@ -43,7 +43,7 @@ fn cpu_seconds() -> f64 {
 fn shoot(refinement: &mut dyn Refine) {
     let tolerance = tolerance(refinement.unshot_power(), refinement.patches() as f64, ERROR);
     while refinement.strongest_power().is_some_and(|power| power > tolerance) {
-        refinement.shoot_on(tolerance, &|| true);
+        refinement.shoot_on(tolerance, &|| true).unwrap();
     }
 }
 

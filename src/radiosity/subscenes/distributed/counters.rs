@@ -18,10 +18,10 @@ use crate::radiosity::subscenes::stages::CHANNELS;
 use crate::radiosity::subscenes::{Counters, Counts, SubsceneElements};
 
 /// Messages of a bounce.
-const BOUNCE: Tag = Tag(1);
+const BOUNCE: Tag = Tag(16);
 
 /// Unshot power between two bounces.
-const UNSHOT: Tag = Tag(2);
+const UNSHOT: Tag = Tag(17);
 
 /// Counters of the subscene with the number of this rank. Ranks hand rays on to each other.
 ///
@@ -78,6 +78,7 @@ impl<'a> DistributedCounters<'a> {
             for source in bounce.stages.sources(stage, bounce.ray_counts) {
                 let (element, channel) = (source.element(), source.number as usize % CHANNELS);
                 let seed = hash2(bounce.seed, (CHANNELS * self.elements.numbers[element] as usize + channel) as u32);
+                self.packets.shot += u64::from(source.rays);
                 for index in 0..source.rays {
                     let ray = self.subscene.departure(element, seed, index);
                     self.enter(self.subscene.start_of(&ray), &ray, channel)?;
@@ -99,6 +100,7 @@ impl<'a> DistributedCounters<'a> {
             self.receive()?;
             self.send_incomplete();
             if let Some(report) = self.termination.report() {
+                self.packets.reports += u64::from(self.communicator.size() - 1);
                 self.communicator.send_to_others(BOUNCE, &Content::Report(report).encode());
             }
             if self.termination.is_over() {

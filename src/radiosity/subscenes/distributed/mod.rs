@@ -18,6 +18,7 @@ mod subscene;
 #[cfg(test)]
 mod tests;
 
+use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
 use super::{Counters, Counts, SubsceneElements, SubsceneSolution};
@@ -29,8 +30,8 @@ use crate::scene::Scene;
 
 use counters::{DistributedCounters, lost};
 
-/// Powers that ranks send to the master at the end.
-const POWERS: Tag = Tag(3);
+/// Powers and packets that ranks send to the master at the end.
+const POWERS: Tag = Tag(18);
 
 /// Settings of packets. They change the time, and never the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +49,12 @@ impl Default for PacketSettings {
     }
 }
 
-/// Packets of one rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Rays and messages of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 pub struct Packets {
+    /// Number of rays that started at the rank's own elements.
+    pub shot: u64,
     /// Number of sent packets, of rays and of arrivals.
     pub packets: u64,
     /// Number of sent complete packets of rays.
@@ -59,6 +63,8 @@ pub struct Packets {
     pub rays: u64,
     /// Number of times that the rank looked for packets.
     pub polls: u64,
+    /// Number of sent messages about the end of a bounce.
+    pub reports: u64,
 }
 
 /// Part of a solution that one rank has.
@@ -80,14 +86,6 @@ pub enum RankError {
     /// The scene cannot be cut into a subscene for each rank.
     #[error(transparent)]
     Partition(#[from] PartitionError),
-    /// The partition has fewer cells than there are ranks.
-    #[error("{ranks} ranks cannot share {cells} subscenes: start {cells}, or ask for another kind of partition")]
-    FewerCells {
-        /// Number of ranks.
-        ranks: u32,
-        /// Number of subscenes.
-        cells: usize,
-    },
     /// Packets without rays never get sent.
     #[error("packets of 0 rays hold none: ask for 1 or more")]
     EmptyPackets,
@@ -114,10 +112,7 @@ pub fn solve_on_rank(
         return Err(RankError::EmptyPackets);
     }
     let tracer = CellTracer::new(scene, fineness, &PartitionSettings { count: ranks, ..*partition })?;
-    let cells = tracer.partition().cells().len();
-    if cells != ranks as usize {
-        return Err(RankError::FewerCells { ranks, cells });
-    }
+    tracer.partition().check_ranks(ranks)?;
     let all = SubsceneElements::new(scene, &tracer);
     let elements = all.of_cell(CellId(communicator.rank().0));
     let mut counters = DistributedCounters::new(communicator, &tracer, &elements, &all, packets);
@@ -127,16 +122,26 @@ pub fn solve_on_rank(
     Ok(RankSolution { solution, numbers: elements.numbers, counts, packets })
 }
 
+/// Solution of the whole scene, on the master.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatheredSolution {
+    /// Solution of all elements.
+    pub solution: SubsceneSolution,
+    /// Rays and messages of each rank.
+    pub packets: Vec<Packets>,
+}
+
 impl RankSolution {
     /// Returns the solution of the whole scene on the master, and `None` on other ranks. All ranks must call this.
     ///
     /// # Errors
     /// Returns an error if a rank is lost.
-    pub fn gather(self, communicator: &dyn Communicator) -> Result<Option<SubsceneSolution>, RankError> {
-        let Self { mut solution, numbers, .. } = self;
+    pub fn gather(self, communicator: &dyn Communicator) -> Result<Option<GatheredSolution>, RankError> {
+        let Self { mut solution, numbers, packets, .. } = self;
         if communicator.rank() != Rank::MASTER {
             let lost = [solution.escaped, solution.absorbed];
-            let powers = Encoder::new().value(lost).slice(&numbers).slice(&solution.power).slice(&solution.received);
+            let powers = Encoder::new().value(packets).value(lost);
+            let powers = powers.slice(&numbers).slice(&solution.power).slice(&solution.received);
             communicator.send(Rank::MASTER, POWERS, powers.finish());
             return Ok(None);
         }
@@ -144,9 +149,11 @@ impl RankSolution {
             numbers.into_iter().zip(power.into_iter().zip(received)).collect::<Vec<_>>()
         };
         let mut all = join(numbers, solution.power, solution.received);
+        let mut of_each = vec![packets];
         for rank in (1..communicator.size()).map(Rank) {
             let message = communicator.recv(Some(rank), Some(POWERS)).map_err(lost)?;
             let mut content = Decoder::new(&message.bytes);
+            of_each.push(content.value().map_err(lost)?);
             let [escaped, absorbed] = content.value::<[u64; 2]>().map_err(lost)?;
             let numbers = content.slice().map_err(lost)?;
             let (power, received) = (content.slice().map_err(lost)?, content.slice().map_err(lost)?);
@@ -156,6 +163,16 @@ impl RankSolution {
         }
         all.sort_unstable_by_key(|(number, _)| *number);
         (solution.power, solution.received) = all.into_iter().map(|(_, powers)| powers).unzip();
-        Ok(Some(solution))
+        Ok(Some(GatheredSolution { solution, packets: of_each }))
+    }
+}
+
+impl GatheredSolution {
+    /// Returns a digest of the light of all elements. It is the same for any number of ranks and any partition.
+    pub fn digest(&self) -> [u8; 32] {
+        let SubsceneSolution { power, received, .. } = &self.solution;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(bytemuck::cast_slice(power)).update(bytemuck::cast_slice(received));
+        *hasher.finalize().as_bytes()
     }
 }

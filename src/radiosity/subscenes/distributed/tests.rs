@@ -39,6 +39,7 @@ fn together(
     let mut arrived = Vec::new();
     let mut sum = Packets::default();
     for (part, _) in &found {
+        sum.shot += part.packets.shot;
         arrived.extend(part.numbers.iter().zip(part.counts.arrived.chunks(3)));
         counts.escaped += part.counts.escaped;
         counts.absorbed += part.counts.absorbed;
@@ -49,10 +50,12 @@ fn together(
     }
     arrived.sort_by_key(|(number, _)| **number);
     counts.arrived = arrived.into_iter().flat_map(|(_, channels)| channels).copied().collect();
+    let of_ranks: Vec<Packets> = found.iter().map(|(part, _)| part.packets).collect();
     let mut solutions = found.into_iter().map(|(_, solution)| solution);
-    let of_master = solutions.next().unwrap().unwrap();
+    let GatheredSolution { solution, packets } = solutions.next().unwrap().unwrap();
     assert!(solutions.all(|solution| solution.is_none()));
-    (of_master, counts, sum)
+    assert_eq!((packets, sum.shot), (of_ranks, solution.rays));
+    (solution, counts, sum)
 }
 
 #[test]
@@ -134,7 +137,8 @@ fn ranks_that_cannot_share_a_scene_say_so() {
         assert!(errors.iter().all(|error| *error == errors[0]));
         errors[0].clone()
     };
-    assert_eq!(solve(9, PartitionKind::Hybrid, 1), RankError::FewerCells { ranks: 9, cells: 8 });
+    let fewer = PartitionError::OtherRanks { ranks: 9, cells: 8 };
+    assert_eq!(solve(9, PartitionKind::Hybrid, 1), RankError::Partition(fewer));
     assert_eq!(solve(2, PartitionKind::Uniform, 0), RankError::EmptyPackets);
     assert!(matches!(solve(3, PartitionKind::Balanced, 1), RankError::Partition(_)));
 }
