@@ -25,7 +25,7 @@ const FOV: f32 = 0.8;
 const INTEGRATORS: [LiveIntegrator; 4] =
     [LiveIntegrator::Path, LiveIntegrator::Light, LiveIntegrator::Hybrid, LiveIntegrator::Whitted];
 
-/// Spawns a steel ball on a diffuse floor, below a panel of 1000 cd/m2.
+/// Spawns a steel ball on a diffuse floor, below a panel of 1000 cd/m2. The panel is large, so that few samples suffice.
 fn spawn_ball_below_panel(app: &mut App) {
     let floor = spawn_material(app, Color::linear_rgb(0.7, 0.5, 0.3));
     let steel = StandardMaterial { metallic: 1.0, perceptual_roughness: 0.1, ..StandardMaterial::from(Color::WHITE) };
@@ -35,7 +35,7 @@ fn spawn_ball_below_panel(app: &mut App) {
     let parts = [
         ("floor", meshes.add(Plane3d::default().mesh().size(4.0, 4.0)), floor, 0.0),
         ("ball", meshes.add(Sphere::new(0.5).mesh().ico(4).expect("few triangles")), steel, 0.5),
-        ("panel", meshes.add(Plane3d::default().mesh().size(1.0, 1.0)), panel, 2.0),
+        ("panel", meshes.add(Plane3d::default().mesh().size(3.0, 3.0)), panel, 2.0),
     ];
     for (name, mesh, material, height) in parts {
         let place = Transform::from_xyz(0.0, height, 0.0);
@@ -60,7 +60,7 @@ fn drawn_by_processor(app: &mut App, integrator: LiveIntegrator, bounces: u32) -
     let lights = LightSampler::new(&scene);
     let camera = scene::Camera::looking_at(EYE, Vec3::ZERO, FOV).unwrap();
     let view = View { camera, size: SIZE, lens: None, filter: PixelFilter::default() };
-    let settings = RenderSettings { samples: 1024, seed: 77, ..default() };
+    let settings = RenderSettings { samples: 4096, seed: 77, ..default() };
     let bounces = Some(bounces);
     let from_lights = |tracer: &LightTracer| render_from_lights(tracer, &view, &settings, &Unmonitored).film;
     let film = match integrator {
@@ -107,7 +107,7 @@ fn a_still_view_becomes_the_picture_that_each_integrator_draws_on_the_processor(
     }
     let [path, light, hybrid, whitted] = [means[3], means[2], means[1], means[0]];
     assert!((hybrid / path - 1.0).abs().max_element() < 0.02, "both find all light: {hybrid} {path}");
-    assert!(whitted.max_element() < 0.95 * path.max_element(), "it leaves out reflected light: {whitted} {path}");
+    assert!(whitted.max_element() < 0.97 * path.max_element(), "it leaves out reflected light: {whitted} {path}");
     assert!(light.max_element() < 0.9 * path.max_element(), "the ball is black to light paths: {light} {path}");
 }
 
@@ -117,8 +117,8 @@ fn the_first_sample_of_light_paths_has_all_light_and_the_filter_takes_it() {
     spawn_ball_below_panel(&mut app);
     let live = LiveView { bounces: 4, max_samples: 8, integrator: LiveIntegrator::Hybrid, ..generous() };
     let (camera, picture) = spawn_camera_at_eye(&mut app, live);
-    let expected = drawn_by_processor(&mut app, LiveIntegrator::Hybrid, 4);
     wait_for_samples_by(&mut app, camera, LiveIntegrator::Hybrid, 8);
+    let expected = drawn_by_processor(&mut app, LiveIntegrator::Hybrid, 4);
     let found = shown_mean(&mut app, &picture);
     // A picture of eight samples has an eighth of the paths of a mean within a percent.
     assert!((found / expected - 1.0).abs().max_element() < 0.15, "{found}, not {expected} cd/m2");
