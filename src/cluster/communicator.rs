@@ -12,8 +12,8 @@ impl Rank {
     pub const MASTER: Self = Self(0);
 }
 
-/// Kind of a message. A receiver can select messages by tag. Tags below 16 are used by [`distribute`](super::distribute)
-/// and [`agree`](super::agree).
+/// Kind of a message. A receiver can select messages by tag. Tags below 16 are used by [`distribute`](super::distribute),
+/// [`agree`](super::agree) and [`RankTeam`](super::RankTeam).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u16);
 

@@ -104,11 +104,11 @@ impl<'a> RankTeam<'a> {
         self.report.borrow().clone()
     }
 
-    /// Sends the inputs of a work to all other ranks.
-    fn tell(&self, inputs: &[u8]) -> Result<(), TeamError> {
+    /// Sends the inputs of a work to all other ranks. `remedy` is for inputs that are too long.
+    fn tell(&self, inputs: &[u8], remedy: &str) -> Result<(), TeamError> {
         if inputs.len() > MAX_BYTES {
             let mib = inputs.len() >> 20;
-            return Err(TeamError::Failed(format!("{mib} MiB are too much for a message of MPI: use --shard instead")));
+            return Err(TeamError::Failed(format!("{mib} MiB are too much for a message of MPI: {remedy}")));
         }
         self.communicator.send_to_others(TASK, inputs);
         Ok(())
@@ -123,7 +123,7 @@ impl Team for RankTeam<'_> {
 
     fn share(&self, task: &dyn Task, receive: &mut Receive, monitor: &dyn Monitor) -> Result<(), TeamError> {
         let Self { communicator, strategy, speed, .. } = *self;
-        self.tell(&task.inputs())?;
+        self.tell(&task.inputs(), "use --shard instead")?;
         let mut received = Ok(());
         let mut receive = |units: Range<u32>, bytes: Vec<u8>| {
             let done = receive(units, bytes);
@@ -142,7 +142,7 @@ impl Team for RankTeam<'_> {
     }
 
     fn call(&self, inputs: &[u8]) -> Result<&dyn Communicator, TeamError> {
-        self.tell(inputs)?;
+        self.tell(inputs, "bake without mpirun")?;
         Ok(self.communicator)
     }
 }

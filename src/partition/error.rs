@@ -96,7 +96,7 @@ pub enum PartitionError {
     },
     /// Subscenes that work at the same time need more memory than they may have.
     #[error(
-        "subscenes on ranks need more than {} MiB together: allow more memory, or let them take turns (without ranks)",
+        "subscenes on ranks need more than {} MiB: allow more memory, or let them take turns (without ranks)",
         bytes >> 20
     )]
     RanksBeyondMemory {

@@ -141,8 +141,8 @@ pub struct SubsceneSettings {
     /// Number of cells along each edge of a border's visibility mask, 1 to 256. Higher values sharpen shadows that fall
     /// through borders. The cost grows with the square near occluders. Counted rays need no masks. Default: 16.
     pub mask_resolution: u32,
-    /// True if subscenes work at the same time, each on a rank of its own, here a thread. All must then fit into memory
-    /// together. Default: false.
+    /// True if subscenes work at the same time, each on a rank of its own: a process of `mpirun`, or else a thread. Those
+    /// of threads must fit into memory together. Default: false.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub ranks: bool,
 }
@@ -155,7 +155,7 @@ impl Default for SubsceneSettings {
 }
 
 impl SubsceneSettings {
-    /// Maximum number of ranks of one process.
+    /// Maximum number of ranks.
     pub const MAX_RANKS: u32 = 64;
 
     /// Checks the settings.

@@ -4,6 +4,7 @@
 //! ([`rank`](super::rank)). Each rank answers with a [`Report`], before the next order. Within a round, ranks only wait for
 //! each other's light.
 
+use core::ops::Range;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
@@ -62,7 +63,8 @@ pub fn refine_on_ranks<T>(
     };
     let order = Order::Prepare { visible: visible.into(), sources: sources.into(), weights: weights.into() };
     let communicator = team.call(&order.encode()).map_err(StepError::from)?;
-    let subscenes = RankSubscenes::own(place, sources, options, settings, communicator);
+    let subscenes = Division::new(place, sources, options, settings)
+        .and_then(|division| RankSubscenes::own(division, options, communicator));
     refine(&mut OnRanks::begin(team, communicator, texels, subscenes)?)
 }
 
@@ -95,8 +97,8 @@ impl<'a> RefinementHelper<'a> {
         let order = Order::decode(order)?;
         let mut own = self.own.borrow_mut();
         if let Order::Prepare { visible, sources, weights } = &order {
-            let prepared = self.prepare(visible, sources, weights)?;
-            let report = prepared.as_ref().map(|own| own.report(RoundCount::default())).map_err(ToString::to_string);
+            let prepared = self.prepare(visible, sources, weights);
+            let report = prepared.as_ref().map(|own| own.report(RoundCount::default())).map_err(String::clone);
             *own = prepared.ok();
             self.communicator.send(Rank::MASTER, REPORT, Report::encode(&report));
             return Ok(());
@@ -105,20 +107,18 @@ impl<'a> RefinementHelper<'a> {
         Ok(())
     }
 
-    fn prepare(
-        &self,
-        visible: &[f32],
-        sources: &[Vec3],
-        weights: &[f32],
-    ) -> Result<Result<RankSubscene, PartitionError>, DecodeError> {
+    /// Prepares the subscene of this rank, or returns the reason for the master why there is none.
+    fn prepare(&self, visible: &[f32], sources: &[Vec3], weights: &[f32]) -> Result<RankSubscene, String> {
         let Self { communicator, texels: Texels { scene, elements }, world, settings, .. } = *self;
-        let subscenes = settings.subscenes.as_ref().ok_or(DecodeError)?;
-        if visible.len() != elements.len() {
-            return Err(DecodeError);
-        }
-        let place = Place { scene, world, elements, visible, weights };
-        let own = RankSubscenes::own(place, sources, &Options::of(settings), subscenes, communicator);
-        Ok(own.map(|mut own| own.subscenes.remove(0)))
+        let count = elements.len();
+        let fits = [visible.len(), sources.len()] == [count; 2] && (weights.is_empty() || weights.len() == count);
+        let Some(subscenes) = settings.subscenes.as_ref().filter(|_| fits) else {
+            return Err(DecodeError.to_string());
+        };
+        let (place, options) = (Place { scene, world, elements, visible, weights }, Options::of(settings));
+        let own = Division::new(place, sources, &options, subscenes)
+            .and_then(|division| RankSubscenes::own(division, &options, communicator));
+        own.map(|mut own| own.subscenes.remove(0)).map_err(|error| error.to_string())
     }
 }
 
@@ -135,30 +135,24 @@ impl RankSubscenes {
     /// # Errors
     /// Returns an error if they do not fit into memory together.
     pub fn all(division: Division, options: &Options) -> Result<Self, PartitionError> {
-        let cells = division.source.partition.ids().collect();
+        let cells = 0..division.shares.len();
         Self::of_cells(division, cells, options)
     }
 
     /// Prepares the subscene of a rank.
-    fn own(
-        place: Place,
-        sources: &[Vec3],
-        options: &Options,
-        settings: &SubsceneSettings,
-        communicator: &dyn Communicator,
-    ) -> Result<Self, PartitionError> {
-        let division = Division::new(place, sources, options, settings)?;
+    fn own(division: Division, options: &Options, communicator: &dyn Communicator) -> Result<Self, PartitionError> {
         division.source.partition.check_ranks(communicator.size())?;
-        Self::of_cells(division, vec![CellId(communicator.rank().0)], options)
+        let own = communicator.rank().index();
+        Self::of_cells(division, own..own + 1, options)
     }
 
-    fn of_cells(division: Division, cells: Vec<CellId>, options: &Options) -> Result<Self, PartitionError> {
+    fn of_cells(division: Division, cells: Range<usize>, options: &Options) -> Result<Self, PartitionError> {
         let Division { source, shares, parameters } = division;
         let max_bytes = options.max_bytes / SITES_SHARE;
         let mut bytes = 0;
         let mut sites = Vec::with_capacity(cells.len());
-        for &cell in &cells {
-            let site = source.make(cell);
+        for cell in cells.clone() {
+            let site = source.make(CellId::from_index(cell));
             bytes += site.bytes();
             if bytes > max_bytes {
                 return Err(PartitionError::RanksBeyondMemory { bytes: max_bytes });
@@ -168,14 +162,11 @@ impl RankSubscenes {
         let common = parameters.common((options.max_bytes - bytes) / (2 * cells.len()));
         let numbers = source.numbers;
         let mut subscenes = Vec::with_capacity(cells.len());
-        let mut sites = cells.into_iter().zip(sites).peekable();
-        for (cell, share) in shares.into_iter().enumerate() {
-            if let Some((_, site)) = sites.next_if(|(chosen, _)| chosen.index() == cell) {
-                let (interface, contents) = share.contents(&site.receivers, &parameters);
-                let worker = Worker::new(common, interface, contents);
-                let first_receiver = numbers[..cell].iter().map(Vec::len).sum();
-                subscenes.push(RankSubscene { worker, site, numbers: numbers[cell].clone(), first_receiver });
-            }
+        for ((cell, share), site) in shares.into_iter().enumerate().skip(cells.start).zip(sites) {
+            let (interface, contents) = share.contents(&site.receivers, &parameters);
+            let worker = Worker::new(common, interface, contents);
+            let first_receiver = numbers[..cell].iter().map(Vec::len).sum();
+            subscenes.push(RankSubscene { worker, site, numbers: numbers[cell].clone(), first_receiver });
         }
         Ok(Self { subscenes, numbers })
     }
