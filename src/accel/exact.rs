@@ -23,12 +23,15 @@ struct Placed<'a> {
 }
 
 impl<'a> ExactShapes<'a> {
-    /// Takes the opaque surfaces that stand for curved shapes out of a scene. `shapes` ascend by mesh. Returns the rest of the scene, where
-    /// triangles keep their numbers, and the shapes.
+    /// Takes the opaque surfaces that stand for curved shapes out of a scene. `shapes` ascend by mesh. Returns the rest of
+    /// the scene, where triangles keep their numbers, and the shapes.
     ///
     /// Surfaces that let rays pass stay, because their materials are defined on triangles.
     pub fn take_from(scene: &Arc<Scene>, shapes: &'a [(MeshId, Shape)]) -> (Arc<Scene>, Self) {
-        let mut rest = Scene::clone(scene);
+        let mut rest = Arc::clone(scene);
+        if shapes.is_empty() {
+            return (rest, Self::default());
+        }
         let mut placed = Vec::new();
         for (id, first_triangle) in scene.surface_ids().zip(scene.first_triangles()) {
             let surface = scene.surface(id);
@@ -41,9 +44,9 @@ impl<'a> ExactShapes<'a> {
             let shape = &shapes[found].1;
             let bounds = shape.bounds().transformed(&surface.to_world);
             placed.push(Placed { shape, to_shape, bounds, first_triangle });
-            rest.surfaces[id.index()].role = Role::Excluded;
+            Arc::make_mut(&mut rest).surfaces[id.index()].role = Role::Excluded;
         }
-        (Arc::new(rest), Self { placed })
+        (rest, Self { placed })
     }
 
     /// Returns the number of shapes.

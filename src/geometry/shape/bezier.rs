@@ -47,10 +47,13 @@ impl Search {
                 self.accept(point(control, DVec2::splat(0.5)).z);
             }
         } else {
-            for half in split(control) {
-                for quarter in split(&transposed(&half)) {
-                    self.visit(&quarter, depth + 1);
-                }
+            // The nearest first: a crossing there rules out the pieces behind it.
+            let mut quarters = split(control).map(|half| split(&transposed(&half)));
+            let nearest =
+                |quarter: &Control| quarter.iter().flatten().map(|point| point.z).fold(f64::INFINITY, f64::min);
+            quarters.as_flattened_mut().sort_by(|a, b| nearest(a).total_cmp(&nearest(b)));
+            for quarter in quarters.as_flattened() {
+                self.visit(quarter, depth + 1);
             }
         }
     }

@@ -4,6 +4,7 @@ use core::f32::consts::{PI, TAU};
 
 use glam::{Vec2, Vec3};
 
+use crate::geometry::BezierPatch;
 use crate::scene::MeshData;
 
 /// Builds a torus around the Y axis: a tube of radius `tube` around a circle of radius `radius`. Normals are smooth,
@@ -35,7 +36,7 @@ pub fn sphere(name: &str, radius: f32, around: u32, bands: u32) -> MeshData {
 
 /// Builds a bicubic Bezier patch with `steps` quads along each edge. `control` holds rows of points. Seen from the
 /// front, each row runs to the right, and the rows follow each other upwards.
-pub fn bezier_patch(name: &str, control: [[Vec3; 4]; 4], steps: u32) -> MeshData {
+pub fn bezier_patch(name: &str, control: BezierPatch, steps: u32) -> MeshData {
     grid(name, steps.max(1), steps.max(1), |column, row, [columns, rows]| {
         let uv = Vec2::new(column as f32 / columns as f32, row as f32 / rows as f32);
         let normal_at = |uv: Vec2| {
@@ -103,7 +104,7 @@ fn slopes(t: f32) -> [f32; 4] {
     [-3.0 * s * s, 3.0 * s * s - 6.0 * s * t, 6.0 * s * t - 3.0 * t * t, 3.0 * t * t]
 }
 
-fn blend(control: &[[Vec3; 4]; 4], across: [f32; 4], upward: [f32; 4]) -> Vec3 {
+fn blend(control: &BezierPatch, across: [f32; 4], upward: [f32; 4]) -> Vec3 {
     let of_row = |row: &[Vec3; 4]| row.iter().zip(across).map(|(&point, weight)| point * weight).sum::<Vec3>();
     control.iter().zip(upward).map(|(row, weight)| of_row(row) * weight).sum()
 }
@@ -118,18 +119,23 @@ pub fn without_collapsed(mut mesh: MeshData) -> MeshData {
     mesh
 }
 
-/// Builds a grid of quads. `vertex` returns position and unit normal for a column and a row. UV_0 covers the unit
-/// square.
-fn grid(name: &str, columns: u32, rows: u32, vertex: impl Fn(u32, u32, [u32; 2]) -> (Vec3, Vec3)) -> MeshData {
-    let [vertices, quads] = [(columns + 1) as usize * (rows + 1) as usize, columns as usize * rows as usize];
-    let mut mesh = MeshData {
+/// Returns an empty mesh with room for vertices with normals and UV_0, and for triangles.
+pub fn with_capacity(name: &str, vertices: usize, triangles: usize) -> MeshData {
+    MeshData {
         name: name.to_owned(),
         positions: Vec::with_capacity(vertices),
         normals: Vec::with_capacity(vertices),
         uv0: Vec::with_capacity(vertices),
-        triangles: Vec::with_capacity(2 * quads),
+        triangles: Vec::with_capacity(triangles),
         ..MeshData::default()
-    };
+    }
+}
+
+/// Builds a grid of quads. `vertex` returns position and unit normal for a column and a row. UV_0 covers the unit
+/// square.
+fn grid(name: &str, columns: u32, rows: u32, vertex: impl Fn(u32, u32, [u32; 2]) -> (Vec3, Vec3)) -> MeshData {
+    let [vertices, quads] = [(columns + 1) as usize * (rows + 1) as usize, columns as usize * rows as usize];
+    let mut mesh = with_capacity(name, vertices, 2 * quads);
     for (row, column) in (0..=rows).flat_map(|row| (0..=columns).map(move |column| (row, column))) {
         let (position, normal) = vertex(column, row, [columns, rows]);
         mesh.positions.push(position);
@@ -148,17 +154,13 @@ fn grid(name: &str, columns: u32, rows: u32, vertex: impl Fn(u32, u32, [u32; 2])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Triangle;
-
-    fn triangles(mesh: &MeshData) -> impl Iterator<Item = Triangle> {
-        mesh.triangles.iter().map(|corners| Triangle { corners: corners.map(|corner| mesh.positions[corner as usize]) })
-    }
+    use crate::scene::shapes::tests::{triangles, volume};
 
     #[test]
     fn a_ring_is_closed_and_approaches_the_volume_and_the_area_of_the_torus() {
         let mesh = torus("ring", 2.0, 0.5, 96, 48);
         assert!(mesh.is_closed());
-        let volume: f32 = triangles(&mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum();
+        let volume = volume(&mesh);
         let area: f32 = triangles(&mesh).map(|triangle| triangle.area()).sum();
         // Pappus: the circle's area and its edge, times the way of its middle.
         let way = TAU * 2.0;
@@ -171,7 +173,7 @@ mod tests {
         let mesh = sphere("globe", 2.0, 96, 48);
         assert!(mesh.is_closed());
         assert_eq!(mesh.triangles.len(), 96 * (2 * 48 - 2));
-        let volume: f32 = triangles(&mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum();
+        let volume = volume(&mesh);
         assert!((volume / (4.0 / 3.0 * PI * 8.0) - 1.0).abs() < 0.005, "{volume}");
         for ((position, normal), uv) in mesh.positions.iter().zip(&mesh.normals).zip(&mesh.uv0) {
             assert!((*position - *normal * 2.0).length() < 1e-6 && (normal.length() - 1.0).abs() < 1e-6);
@@ -185,7 +187,7 @@ mod tests {
         let mesh = lathe("pencil", &profile, 64);
         assert!(mesh.is_closed());
         assert_eq!(mesh.triangles.len(), 64 * (1 + 2 + 1));
-        let volume: f32 = triangles(&mesh).map(|Triangle { corners: [a, b, c] }| a.dot(b.cross(c)) / 6.0).sum();
+        let volume = volume(&mesh);
         let expected = core::f32::consts::PI * (2.0 + 1.0 / 3.0);
         assert!((volume / expected - 1.0).abs() < 0.005, "{volume}");
         for (corners, triangle) in mesh.triangles.iter().zip(triangles(&mesh)) {

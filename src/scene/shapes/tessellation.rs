@@ -4,7 +4,7 @@ use core::f64::consts::PI;
 
 use glam::DVec3;
 
-use super::curved::{bezier_patch, sphere, torus, without_collapsed};
+use super::curved::{bezier_patch, sphere, torus, with_capacity, without_collapsed};
 use crate::geometry::{BezierPatch, Shape};
 use crate::scene::MeshData;
 
@@ -59,14 +59,7 @@ impl<'a> Tessellation<'a> {
             Shape::Torus { radius, tube } => torus(name, *radius, *tube, columns, rows),
             Shape::Bezier(patches) => {
                 let vertices = self.vertex_count() as usize;
-                let mut whole = MeshData {
-                    name: name.to_owned(),
-                    positions: Vec::with_capacity(vertices),
-                    normals: Vec::with_capacity(vertices),
-                    uv0: Vec::with_capacity(vertices),
-                    triangles: Vec::with_capacity(2 * vertices),
-                    ..MeshData::default()
-                };
+                let mut whole = with_capacity(name, vertices, 2 * vertices);
                 for patch in patches {
                     let part = bezier_patch("", *patch, columns);
                     let first = whole.positions.len() as u32;

@@ -24,9 +24,10 @@ use crate::scene::Material;
 use crate::scene::{Problem, Role};
 
 const PREFIX: &str = "radiosity";
-/// Key of a node's kind of shape, and the beginning of the keys of its numbers.
+/// Key of a node's kind of shape.
 pub const SHAPE: &str = "shape";
-pub const SHAPE_PREFIX: &str = "shape_";
+/// Beginning of the keys of the shape's numbers.
+const SHAPE_PREFIX: &str = "shape_";
 
 /// Our keys without their prefix, and their values.
 type Keys = Vec<(String, Value)>;
@@ -58,6 +59,11 @@ impl Overrides {
         let is_of_shape = |(key, _): &(String, Value)| key == SHAPE || key.starts_with(SHAPE_PREFIX);
         let (of_shape, others) = keys_of(text).into_iter().partition(is_of_shape);
         (Self::from_keys(others, owner, warnings), of_shape)
+    }
+
+    /// Returns an upper bound of the number of values that [`Self::of_node`] parses; zero where none of our keys is.
+    pub fn max_values(text: &str) -> u64 {
+        if text.contains(PREFIX) { 1 + text.bytes().filter(|byte| *byte == b',').count() as u64 } else { 0 }
     }
 
     fn from_keys(keys: Keys, owner: &str, warnings: &mut Vec<Problem>) -> Self {

@@ -10,7 +10,7 @@ use gltf::json::scene::Node;
 use super::accessors::Accessors;
 use super::animations::{self, Moved};
 use super::container::{BYTES_PER_VALUE, Document};
-use super::extras::{Overrides, SHAPE_PREFIX};
+use super::extras::Overrides;
 use super::node_reports::NodeReports;
 use super::shapes::{self, MaterialName, NodeShape};
 use super::{instances, lights, lookup, materials, metal, name_or, primitives};
@@ -180,8 +180,8 @@ impl Placement<'_> {
             return None;
         }
         let extras = node.extras.as_ref().map_or("", |extras| extras.get());
-        let values = extras.bytes().filter(|byte| *byte == b',').count() as u64;
-        let _parsed = self.document.budget.lend(values * BYTES_PER_VALUE, || format!("the extras of '{name}'")).ok()?;
+        let bytes = Overrides::max_values(extras) * BYTES_PER_VALUE;
+        let _parsed = self.document.budget.lend(bytes, || format!("the extras of '{name}'")).ok()?;
         let (own, of_shape) = Overrides::of_node(extras, &name, &mut self.parsed.warnings);
         let shape = shapes::read(&of_shape).unwrap_or_else(|(key, reason)| {
             self.parsed.warnings.push(bad_shape(&name, key, reason));
@@ -377,7 +377,7 @@ impl Placement<'_> {
             MaterialName::Name(name) => root.materials.iter().position(|material| material.name.as_ref() == Some(name)),
         });
         if named == Some(None) {
-            let key = format!("{SHAPE_PREFIX}material");
+            let key = "shape_material".to_owned();
             self.parsed.warnings.push(bad_shape(&placed.name, key, "the file has no such material"));
         }
         let of_mesh = || Some(lookup(&root.meshes, node.mesh?)?.primitives.first()?.material?.value());

@@ -14,7 +14,7 @@
 use glam::{Vec2, Vec3};
 use serde_json::Value;
 
-use super::extras::{SHAPE, SHAPE_PREFIX, positive};
+use super::extras::{SHAPE, positive};
 use crate::geometry::{BezierPatch, Shape};
 use crate::scene::MeshData;
 use crate::scene::shapes::Tessellation;
@@ -59,23 +59,20 @@ pub fn read(keys: &[(String, Value)]) -> Result<Option<NodeShape>, Fault> {
         return Err((unknown.clone(), "there is no such key"));
     }
     let value = |key: &str| keys.iter().find(|(other, _)| other == key).map(|(_, value)| value);
-    let length = |name: &str, reason| {
-        let key = format!("{SHAPE_PREFIX}{name}");
-        match value(&key) {
-            None => Ok(None),
-            Some(value) => positive(value).map(Some).ok_or((key, reason)),
-        }
+    let length = |key: &str, reason| match value(key) {
+        None => Ok(None),
+        Some(value) => positive(value).map(Some).ok_or((key.to_owned(), reason)),
     };
-    let needed = |name: &str, reason| length(name, reason)?.ok_or_else(|| (SHAPE.to_owned(), reason));
+    let needed = |key: &str, reason| length(key, reason)?.ok_or_else(|| (SHAPE.to_owned(), reason));
     let kind = value(SHAPE).and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
     let (shape, size) = match kind.as_str() {
         "sphere" => {
-            let radius = needed("radius", "a sphere needs shape_radius, a length above zero")?;
+            let radius = needed("shape_radius", "a sphere needs shape_radius, a length above zero")?;
             (Shape::Sphere { radius }, radius)
         }
         "torus" => {
-            let radius = needed("radius", "a torus needs shape_radius, a length above zero")?;
-            let tube = needed("tube", "a torus needs shape_tube, a length above zero")?;
+            let radius = needed("shape_radius", "a torus needs shape_radius, a length above zero")?;
+            let tube = needed("shape_tube", "a torus needs shape_tube, a length above zero")?;
             if tube >= radius {
                 return Err(("shape_tube".to_owned(), "it must be below shape_radius"));
             }
@@ -93,7 +90,7 @@ pub fn read(keys: &[(String, Value)]) -> Result<Option<NodeShape>, Fault> {
     };
     // A point has no size, and any distance is enough for it.
     let usual = (size / 500.0).max(f32::MIN_POSITIVE);
-    let deviation = length("deviation", "it must be a length above zero")?.unwrap_or(usual);
+    let deviation = length("shape_deviation", "it must be a length above zero")?.unwrap_or(usual);
     let material = match value("shape_material") {
         None => None,
         Some(Value::String(name)) => Some(MaterialName::Name(name.clone())),
