@@ -83,13 +83,6 @@ pub(super) struct PassCounts {
     pub unfinished: u64,
 }
 
-/// Sign of a shift of a film by the deposits of a pass.
-#[derive(Clone, Copy, PartialEq)]
-enum Shift {
-    Less,
-    More,
-}
-
 /// Header word with the number of unfinished walks.
 const UNFINISHED: usize = 3;
 /// Number of header words before those of the pixels.
@@ -222,23 +215,13 @@ impl LightKernel {
         pixels: &Range<u32>,
         record: impl FnOnce(&mut CommandEncoder),
     ) {
-        self.shift(gpu, encoder, deposits, film, pixels, Shift::Less);
+        let shift = |encoder: &mut CommandEncoder, sign| {
+            let group = self.bind_splats(gpu, deposits, film, pixels.clone(), 0, sign);
+            dispatch(encoder, &self.shift_by_splats, &[&group], pixels.end - pixels.start);
+        };
+        shift(encoder, -1.0);
         record(encoder);
-        self.shift(gpu, encoder, deposits, film, pixels, Shift::More);
-    }
-
-    fn shift(
-        &self,
-        gpu: &Gpu,
-        encoder: &mut CommandEncoder,
-        deposits: &LightDeposits,
-        film: &GpuFilm,
-        pixels: &Range<u32>,
-        shift: Shift,
-    ) {
-        let sign = if shift == Shift::Less { -1.0 } else { 1.0 };
-        let group = self.bind_splats(gpu, deposits, film, pixels.clone(), 0, sign);
-        dispatch(encoder, &self.shift_by_splats, &[&group], pixels.end - pixels.start);
+        shift(encoder, 1.0);
     }
 
     /// Returns the change of a film by its last pass.

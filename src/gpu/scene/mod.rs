@@ -1,8 +1,9 @@
 //! Scene in device memory: buffers and textures that every tracing kernel binds as its first group.
 //!
 //! [`GpuScene`] uploads the trees (`tree.rs`), triangle records (`triangles.rs`), surface records with materials
-//! (`surfaces.rs`), textures (`textures.rs`), emitters (`emitters.rs`) and the start of light paths (`emissions.rs`). [`GpuMovers`] changes the transforms of
-//! moving objects (`movers.rs`, `placement.rs`, `list.rs`) and returns the writes as a [`SceneChange`].
+//! (`surfaces.rs`), textures (`textures.rs`), emitters (`emitters.rs`) and the start of light paths (`emissions.rs`).
+//! [`GpuMovers`] changes the transforms of moving objects (`movers.rs`, `placement.rs`, `list.rs`) and returns the writes
+//! as a [`SceneChange`].
 
 mod emissions;
 mod emitters;
